@@ -329,7 +329,7 @@ bool cli_number(const struct cli_arguments *arguments, const char *key, double l
     }
     double value = strtod(text, &end);
     if (*text == '\0' || *end != '\0' || !(value >= low && value <= high)) {
-        cli_say(arguments->command->name, "--%s=%.64s is to be a number from %g to %g", key, text,
+        cli_say(arguments->command->name, "--%s=%.64s must be a number from %g to %g", key, text,
                 low, high);
         return false;
     }
@@ -344,9 +344,9 @@ bool cli_needs_words(const struct cli_arguments *arguments, size_t least, size_t
         return true;
     }
     if (arguments->word_count > most) {
-        cli_say(command->name, "'%.200s' is one word too many", arguments->words[most]);
+        cli_say(command->name, "unexpected argument '%.200s'", arguments->words[most]);
     } else {
-        cli_say(command->name, "something is missing: resmon %s %s", command->name,
+        cli_say(command->name, "an argument is missing: resmon %s %s", command->name,
                 command->arguments);
     }
     return false;

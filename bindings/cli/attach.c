@@ -170,7 +170,7 @@ static pid_t process_of(const char *word)
     char *end = NULL;
     long pid = strtol(word, &end, 10);
     if (*end != '\0' || pid <= 0 || pid > 0x7fffffff) {
-        cli_say("attach", "'%.64s' is no process id", word);
+        cli_say("attach", "'%.64s' is not a process id", word);
         return 0;
     }
     return (pid_t)pid;
@@ -217,7 +217,7 @@ static int observe_job(const struct cli_arguments *arguments, const char *id, do
     if (resmon_job_cgroup(id, &path) != RESMON_OK) {
         bool has_directory = cli_observe_directory(arguments) != NULL;
         cli_say("attach", "%s%s", resmon_last_error(),
-                has_directory ? ": the machine alone is watched" : "");
+                has_directory ? ": only the machine is observed" : "");
         if (!has_directory) {
             return CLI_FAILED;
         }
@@ -244,7 +244,7 @@ int cli_attach(const struct cli_arguments *arguments)
         return cli_wrong(arguments->command);
     }
     if (seconds < 0.0) {
-        cli_say("attach", "--for=%.64s is to be a time: 30s, 1.5min, 1h", until);
+        cli_say("attach", "--for=%.64s must be a duration, such as 30s, 1.5min, 1h", until);
         return cli_wrong(arguments->command);
     }
     (void)umask(077); /* command lines hold secrets */

@@ -86,7 +86,7 @@ static bool prepare(const struct bench *bench)
     const char *line = cli_value(bench->arguments, "prepare");
     bool is_shown = cli_has(bench->arguments, "show-output");
     if (line != NULL && cli_bench_run_shell(line, is_shown) != 0) {
-        cli_say("bench", "the command of --prepare has failed: %s", line);
+        cli_say("bench", "the command of --prepare failed: %s", line);
         return false;
     }
     if (cli_has(bench->arguments, "each-cold")) {
@@ -94,7 +94,7 @@ static bool prepare(const struct bench *bench)
         int fd = open(CACHES, O_WRONLY | O_CLOEXEC);
         bool is_empty = fd >= 0 && write(fd, "3", 1) == 1;
         if (!is_empty) {
-            cli_say("bench", "the caches of files cannot be emptied (" CACHES ": %s): root may",
+            cli_say("bench", "cannot empty the page cache (" CACHES ": %s): only root can",
                     strerror(errno));
         }
         (void)(fd >= 0 ? close(fd) : 0);
@@ -390,7 +390,7 @@ static bool read_arguments(struct bench *bench)
     const char *until = cli_value(arguments, "for");
     bench->for_s = until != NULL ? cli_duration(until) : 0.0;
     if (bench->for_s < 0.0) {
-        cli_say("bench", "--for=%.64s is to be a time: 30s, 1.5min, 1h", until);
+        cli_say("bench", "--for=%.64s must be a duration, such as 30s, 1.5min, 1h", until);
         return false;
     }
     return cli_needs_words(arguments, 1, (size_t)-1) &&
@@ -421,7 +421,7 @@ static bool make_place(struct bench *bench)
     bool does_fit = length > 0 && (size_t)length < sizeof bench->document;
     int fd = does_fit ? mkstemps(bench->document, 5) : -1;
     if (fd < 0) {
-        cli_say("bench", "no file can be made in %.200s: %s", directory,
+        cli_say("bench", "cannot create a file in %.200s: %s", directory,
                 does_fit ? strerror(errno) : "its name is too long");
         return false;
     }
@@ -440,8 +440,7 @@ static int run_bench(struct bench *bench)
     bool is_whole = run_all(bench);
     (void)unlink(bench->document);
     if (cli_bench_told_by() != 0 && bench->done > 0) {
-        cli_say("bench", "it was ended by signal %d; this is what was measured until then",
-                (int)cli_bench_told_by());
+        cli_say("bench", "ended by signal %d; the results so far:", (int)cli_bench_told_by());
     }
     bool is_well = bench->done == 0 || show(bench);
     return cli_bench_told_by() != 0 ? 128 + (int)cli_bench_told_by()

@@ -208,7 +208,7 @@ bool cli_bench_bare_run(size_t command, struct cli_bench_bare *ret_run)
     }
     child = 0;
     if (got != (ssize_t)sizeof *ret_run) {
-        cli_say("bench", "the process that starts commands is gone");
+        cli_say("bench", "the process that starts commands has ended");
         return false;
     }
     return true;

@@ -46,8 +46,7 @@ static bool split(struct cli_bench_commands *commands, char **words, size_t coun
             continue;
         }
         if (at == first || commands->count == CLI_BENCH_COMMANDS) {
-            cli_say("bench", at == first ? "there is no command where one is to be"
-                                         : "there are too many commands");
+            cli_say("bench", at == first ? "a command is missing" : "there are too many commands");
             return false;
         }
         words[at] = NULL;

@@ -25,8 +25,8 @@ static void print_library_flags(const struct cli_command *command, print_flag_fn
 
 static void print_flags(const struct cli_command *command, print_flag_fn print)
 {
-    static const struct cli_option help = {.key = "help", .letter = 'h', .help = "how it is used"};
-    static const struct cli_option json = {.key = "json", .help = "the same as JSON"};
+    static const struct cli_option help = {.key = "help", .letter = 'h', .help = "show the help"};
+    static const struct cli_option json = {.key = "json", .help = "print JSON"};
     const struct cli_option *own = NULL;
     print(command, &help, 0);
     if ((command->traits & CLI_TABLE) != 0) {

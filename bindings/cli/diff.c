@@ -38,7 +38,7 @@ static bool load_sides(const struct cli_arguments *arguments, struct sides *side
         before = after = 1;
     }
     if (before == 0 || (after == 0 && before > 2)) {
-        cli_say("diff", "two sides are needed: resmon diff BEFORE... -- AFTER...");
+        cli_say("diff", "runs before and after are needed: resmon diff BEFORE... -- AFTER...");
         return false;
     }
     sides->before = cli_runs_load("diff", arguments->words, before);
@@ -179,12 +179,13 @@ static bool choose(const struct cli_arguments *arguments, const struct sides *si
         *ret_after = 1;
     } else if (!has_one(sides->before) || !has_one(sides->after)) {
         *ret_after = find_group(sides->after, resmon_bench_name(sides->before, 0));
-        cli_say("diff", "of several commands '%.200s' is compared: --command=NAME says another one",
+        cli_say("diff",
+                "of several commands '%.200s' is compared; --command=NAME selects another one",
                 resmon_bench_name(sides->before, 0));
     }
     if (*ret_before >= resmon_bench_count(sides->before) ||
         *ret_after >= resmon_bench_count(sides->after)) {
-        cli_say("diff", "not both sides have the command '%.200s'",
+        cli_say("diff", "a side does not have the command '%.200s'",
                 name != NULL ? name : resmon_bench_name(sides->before, 0));
         return false;
     }
@@ -210,13 +211,13 @@ static bool check(const struct cli_arguments *arguments)
     const char *path, *inconclusive = cli_value(arguments, "inconclusive");
     for (size_t i = 0; (path = cli_value_at(arguments, "output", i)) != NULL; i++) {
         if (form_of(path) == NULL) {
-            cli_say("diff", "%s: its name is to end in .html, .md, .json, .xml or .txt", path);
+            cli_say("diff", "%s: the name must end in .html, .md, .json, .xml or .txt", path);
             return false;
         }
     }
     if (inconclusive != NULL && strcmp(inconclusive, "pass") != 0 &&
         strcmp(inconclusive, "fail") != 0) {
-        cli_say("diff", "--inconclusive=%.64s is to be pass or fail", inconclusive);
+        cli_say("diff", "--inconclusive=%.64s must be pass or fail", inconclusive);
         return false;
     }
     return true;

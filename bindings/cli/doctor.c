@@ -75,8 +75,7 @@ int cli_doctor(const struct cli_arguments *arguments)
         return cli_wrong(arguments->command);
     }
     if (rule != NULL && file < 0) {
-        cli_say("doctor", "--rule=%.32s: there are sysusers, udev, tmpfiles, sysctl, and all",
-                rule);
+        cli_say("doctor", "--rule=%.32s must be sysusers, udev, tmpfiles, sysctl or all", rule);
         return cli_wrong(arguments->command);
     }
     const resmon_doctor_options options = {.struct_size = sizeof options,

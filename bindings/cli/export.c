@@ -84,7 +84,7 @@ static bool write_to_stdout(const resmon_run *run, const char *format)
     char directory[1024], path[sizeof directory + 32];
     (void)snprintf(directory, sizeof directory, "%s/resmon-XXXXXX", cli_store_temporary());
     if (mkdtemp(directory) == NULL) {
-        cli_say("export", "%s cannot be made: %s", directory, strerror(errno));
+        cli_say("export", "cannot create %s: %s", directory, strerror(errno));
         return false;
     }
     (void)snprintf(path, sizeof path, "%s/run", directory);
@@ -102,14 +102,12 @@ static int save_runs(const struct cli_arguments *arguments, const char *output, 
     const size_t count = arguments->word_count;
     bool is_stdout = strcmp(output, CLI_STDOUT) == 0;
     if (is_stdout && (format == NULL || count > 1)) {
-        cli_say("export", "one run goes to stdout, in the format of --format");
+        cli_say("export", "-o - needs --format, and writes only one run to stdout");
         return CLI_USAGE;
     }
     if (count > 1 && !is_trace(output, format)) {
-        cli_say(
-            "export",
-            "several runs make a trace (.trace.json), or with --format a benchmark (bench, bmf, "
-            "github, go)");
+        cli_say("export", "several runs can be exported as a trace (.trace.json), or as a "
+                          "benchmark with --format (bench, bmf, github, go)");
         return CLI_USAGE;
     }
     bool is_well = true;
@@ -139,7 +137,7 @@ int cli_export(const struct cli_arguments *arguments)
         return cli_wrong(arguments->command);
     }
     if (output == NULL) {
-        cli_say("export", "where to?  -o FILE is missing");
+        cli_say("export", "the output file is missing: -o FILE");
         return cli_wrong(arguments->command);
     }
     if (cli_has(arguments, "dataset")) {

@@ -196,19 +196,19 @@ static void add_cpu(struct cli_frame *frame, const resmon_run *run)
     (void)snprintf(text, sizeof text, "%.0f %%", last_of(&points));
     if (resmon_run_get_headline(run, &headline) == RESMON_OK) {
         put(time, "s", headline.cpu_s);
-        (void)snprintf(note, sizeof note, "%s in all; %.0f %% are there%s", time, 100.0 * most,
+        (void)snprintf(note, sizeof note, "%s in total; limit %.0f %%%s", time, 100.0 * most,
                        quota > 0.0 ? " (quota)" : "");
     }
     add_row(frame, "CPU", text, &points, note);
 }
 
-/* What is left before somebody is killed: of the control group's limit, or of the machine. */
+/* What is left before somebody is killed: of the cgroup's limit, or of the machine. */
 static double headroom(const resmon_run *run, const char **ret_of)
 {
     double limit = latest(run, "cg.mem.limit");
     double group = limit - latest(run, "cg.mem.working_set");
     double machine = latest(run, "node.mem.available");
-    *ret_of = group < machine ? "to the limit of the control group" : "of the machine's";
+    *ret_of = group < machine ? "to the limit of the cgroup" : "of the machine's";
     return group < machine ? group : machine;
 }
 
@@ -295,7 +295,7 @@ static void add_energy(struct cli_frame *frame, const resmon_run *run)
     bool has_curve = find_points(run, metrics, curve_columns(frame), &points);
     put(text, "W", has_curve ? last_of(&points) : CLI_NAN);
     put(sum, "J", headline.energy_j);
-    (void)snprintf(note, sizeof note, "%s in all", sum);
+    (void)snprintf(note, sizeof note, "%s in total", sum);
     add_row(frame, "energy", text, has_curve ? &points : NULL, note);
 }
 
@@ -494,7 +494,7 @@ static void add_title(struct cli_frame *frame, const resmon_run *run)
     const char *word = end.reason == RESMON_END_UNKNOWN ? "ended" : resmon_end_name(end.reason);
     bool is_group = fact(run, "run", "cgroup")[0] != '\0';
     add_line(frame, CLI_BOLD, "%.60s   %s%s on %.40s   %s %s %s", name,
-             is_group ? "control group" : "pid ", is_group ? "" : fact(run, "run", "pid"),
+             is_group ? "cgroup" : "pid ", is_group ? "" : fact(run, "run", "pid"),
              fact(run, "machine", "host_name"), word,
              end.reason == RESMON_END_RUNNING ? "for" : "after", time);
     add_line(frame, CLI_PLAIN, "%s", "");

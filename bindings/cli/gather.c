@@ -128,10 +128,11 @@ void cli_gather_begin(struct cli_gather *gather, const char *options)
         }
     } else if (!make_directory(gather)) {
         if (options != NULL) {
-            cli_say("run", "no scopes: no directory can be made in " PLACE ": %s", strerror(errno));
+            cli_say("run", "no scopes: cannot create a directory in " PLACE ": %s",
+                    strerror(errno));
         }
     } else if (!put_variable(gather, options)) {
-        cli_say("run", "options for scopes are longer than %u bytes: they are left out",
+        cli_say("run", "the options for scopes are longer than %u bytes: they are ignored",
                 CLI_RUN_BYTES);
     }
 }

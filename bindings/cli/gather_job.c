@@ -38,7 +38,7 @@ static void say_missing(const char *verb, const struct cli_job_place *place, con
     if (is_short || files->recordings > 0) {
         cli_say(verb,
                 "%zu of %zu ranks have files in %s, and %zu recordings there are unfinished (still "
-                "running, or killed): merge again later by resmon merge %s",
+                "running, or killed): merge again later with resmon merge %s",
                 ranks, place->ranks, place->directory, files->recordings, place->directory);
     }
 }
@@ -59,7 +59,7 @@ static resmon_monitor *watch_machine(const struct cli_arguments *arguments, cons
     }
     if (resmon_monitor_new_text(text.text, &monitor) != RESMON_OK ||
         resmon_monitor_start(monitor) != RESMON_OK) {
-        cli_say("run", "the machine is watched no longer: %s", resmon_last_error());
+        cli_say("run", "the machine is no longer observed: %s", resmon_last_error());
         resmon_monitor_free(monitor);
         monitor = NULL;
     }

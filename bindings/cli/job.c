@@ -39,8 +39,8 @@ static bool settle(const struct cli_arguments *arguments, struct cli_job_place *
         return false;
     }
     if (strcmp(place->job, "nojob") == 0) {
-        cli_say("job", "this is no job of a batch system: 'resmon run' and 'resmon attach' observe "
-                       "what runs here");
+        cli_say("job",
+                "this is not a job of a batch system: use 'resmon run' or 'resmon attach' instead");
         return false;
     }
     return true;
@@ -134,14 +134,14 @@ static int launch(const struct cli_arguments *arguments, const struct cli_job_pl
     (void)snprintf(log, sizeof log, "%s/%s.log", place->directory, place->job);
     pid_t pid = cli_job_launch(job, words, log, cli_value(arguments, "remote-shell"));
     if (pid < 0) {
-        cli_say("job", "nothing can be started: %s", strerror(errno));
+        cli_say("job", "cannot start the monitors of the nodes: %s", strerror(errno));
         return CLI_FAILED;
     }
     size_t count = wait_for_nodes(place, before, nodes, pid);
     if (count < nodes) {
-        cli_say("job", "of %zu nodes %zu are watched: %s may say why", nodes, count, log);
+        cli_say("job", "of %zu nodes, only %zu are observed: see %s", nodes, count, log);
     } else if (!cli_has(arguments, "quiet")) {
-        cli_say("job", "%zu node%s watched; 'resmon job stop' ends that, and makes %s/%s.json",
+        cli_say("job", "%zu node%s observed; 'resmon job stop' ends this and creates %s/%s.json",
                 nodes, nodes == 1 ? " is" : "s are", place->directory, place->job);
     }
     return count > 0 ? 0 : CLI_FAILED;
@@ -218,6 +218,6 @@ int cli_job(const struct cli_arguments *arguments)
             return settle(arguments, &place) ? actions[i].run(arguments, &place) : CLI_FAILED;
         }
     }
-    cli_say("job", "'%.64s' is neither start nor stop", arguments->words[0]);
+    cli_say("job", "'%.64s' must be start or stop", arguments->words[0]);
     return cli_wrong(arguments->command);
 }

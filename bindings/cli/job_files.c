@@ -119,7 +119,7 @@ bool cli_job_list(const char *verb, const char *directory, const char *job,
     int count = scandir(directory, &entries, is_run, NULL);
     size_t found_count = 0;
     if (count < 0) {
-        cli_say(verb, "%s cannot be read: %s", directory, strerror(errno));
+        cli_say(verb, "cannot read %s: %s", directory, strerror(errno));
         return false;
     }
     struct found *found = cli_grow(NULL, ((size_t)count + 1) * sizeof *found);

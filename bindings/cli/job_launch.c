@@ -238,7 +238,7 @@ static void start_each(const resmon_job *job, char *const *words, const char *sh
 {
     int ends[2];
     if (pipe2(ends, O_CLOEXEC) != 0) {
-        cli_say("job", "no pipe: %s", strerror(errno));
+        cli_say("job", "cannot create a pipe: %s", strerror(errno));
         return;
     }
     for (size_t i = 0; i < cli_job_launch_count(job); i++) {
@@ -252,7 +252,7 @@ static void start_each(const resmon_job *job, char *const *words, const char *sh
         } else {
             exec_remote(shell, host, words);
         }
-        cli_say("job", "nothing can be started on %s: %s", host != NULL ? host : "this node",
+        cli_say("job", "cannot start the monitor on %s: %s", host != NULL ? host : "this node",
                 strerror(errno));
         _exit(CLI_NOT_FOUND);
     }

@@ -83,7 +83,7 @@ bool cli_job_settle(const char *verb, const char *output, struct cli_job_place *
         length--;
     }
     if (length >= sizeof place->directory || strchr(output, '%') != NULL) {
-        cli_say(verb, "%s cannot be the directory of a job: its name is too long, or has a '%%'",
+        cli_say(verb, "%s cannot be the directory of a job: its path is too long or contains '%%'",
                 output);
         return false;
     }
@@ -92,7 +92,7 @@ bool cli_job_settle(const char *verb, const char *output, struct cli_job_place *
         (void)snprintf(place->directory, sizeof place->directory, "/");
     }
     if (!make_directories(place->directory)) {
-        cli_say(verb, "%s cannot be made: %s", output, strerror(errno));
+        cli_say(verb, "cannot create %s: %s", output, strerror(errno));
         return false;
     }
     if (!make_names(place)) {

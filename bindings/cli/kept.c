@@ -40,8 +40,8 @@ bool cli_kept_open(struct cli_kept *kept)
     const char *directory = cli_store_temporary();
     *kept = (struct cli_kept){.fd = make_file(directory)};
     if (kept->fd < 0) {
-        cli_say("run", "no file in %.200s for what the command prints: %s", directory,
-                strerror(errno));
+        cli_say("run", "cannot create a file in %.200s for the output of the command: %s",
+                directory, strerror(errno));
     }
     return kept->fd >= 0;
 }

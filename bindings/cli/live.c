@@ -19,7 +19,7 @@
 #include "view.h"
 
 #define LEAST_COLUMNS 60
-#define INSTEAD       "--once prints one page"
+#define INSTEAD       "--once prints the values once"
 
 /* What is looked at. */
 struct source {
@@ -62,7 +62,7 @@ static bool open_process(struct source *source, const char *word, int every_ms)
     if (*end != '\0' || pid <= 0 || pid > 0x7fffffff) {
         cli_say("live",
                 "%.200s is neither a recording, nor a run document, nor a process id, nor the "
-                "directory of a control group",
+                "directory of a cgroup",
                 word);
         return false;
     }

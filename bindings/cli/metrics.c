@@ -10,7 +10,7 @@
 
 static const struct cli_column columns[] = {
     {"name", "metric", false}, {"unit", "unit", false}, {"kind", "kind", false},
-    {"level", "of", false},    {"origin", NULL, false}, {"help", "what it is", false},
+    {"level", "of", false},    {"origin", NULL, false}, {"help", "description", false},
 };
 
 static const char *word_of(int32_t code, const char *const *words, size_t count)

@@ -38,7 +38,7 @@ static bool settle(struct cli_observing *observing, struct cli_text *text)
         return true;
     }
     if (cli_said_of(observing->arguments, "record") != NULL) {
-        cli_say(verb, "either --record, or a directory: that has a recording of its own");
+        cli_say(verb, "--record cannot be combined with a directory, which has its own recording");
         return false;
     }
     observing->place.is_monitor = cli_has(observing->arguments, "job");

@@ -373,7 +373,7 @@ bool cli_parquet_write(const char *verb, const resmon_run *run, const char *path
     errno = 0;
     bool is_saved = save(&bytes, path);
     if (!is_saved) {
-        cli_say(verb, "%s cannot be written: %s", path, strerror(errno));
+        cli_say(verb, "cannot write %s: %s", path, strerror(errno));
     }
     free(table.columns);
     free(table.times);

@@ -59,7 +59,7 @@ static bool replay(const char *path, const struct target *target)
         cli_say("push", "%s: %s", path, resmon_last_error());
         return false;
     }
-    return printf("%s: %llu of %llu requests sent now to the run %s\n", path,
+    return printf("%s: sent %llu of %llu requests to the run %s\n", path,
                   (unsigned long long)info.sent, (unsigned long long)info.requests,
                   info.run_id) > 0;
 }

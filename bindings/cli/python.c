@@ -16,7 +16,7 @@
 /* What the package is asked for. */
 struct task {
     const char *verb;
-    const char *what; /* "a PDF is drawn by" */
+    const char *what; /* "a PDF needs" */
     const char *call; /* of sys.argv: the target, then the sources */
     const char *advice;
 };
@@ -76,16 +76,15 @@ bool cli_python_is_pdf(const char *path)
 
 bool cli_python_write_pdf(char *const *files, size_t count, const char *path)
 {
-    const struct task task = {"report", "a PDF is drawn by",
-                              "resmon.report(sys.argv[2:], sys.argv[1])",
-                              "; a browser prints the page: -o report.html"};
+    const struct task task = {"report", "a PDF needs", "resmon.report(sys.argv[2:], sys.argv[1])",
+                              "; or print the HTML report from a browser: -o report.html"};
     return run(&task, files, count, path);
 }
 
 bool cli_python_add_to_dataset(char *const *sources, size_t count, const char *directory)
 {
     const struct task task = {
-        "export", "a dataset is written by",
+        "export", "a dataset needs",
         "tell = lambda count: print(f'{count} runs', end='\\r', file=sys.stderr, flush=True)\n"
         "    shown = tell if sys.stderr.isatty() else None\n"
         "    count = resmon.dataset(*sys.argv[2:]).save(sys.argv[1], shown)\n"

@@ -112,7 +112,7 @@ static void say_usage(const struct cli_launch *launch)
     const resmon_run_usage usage = cli_launch_usage(launch);
     if (resmon_format_value("s", usage.user_s + usage.system_s, cpu, sizeof cpu) == RESMON_OK &&
         resmon_format_value("B", usage.rss_peak_bytes, peak, sizeof peak) == RESMON_OK) {
-        cli_say("run", "it took %s of CPU time, and its largest process had %s", cpu, peak);
+        cli_say("run", "it used %s of CPU time; peak memory of its largest process: %s", cpu, peak);
     }
 }
 

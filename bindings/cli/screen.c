@@ -77,9 +77,7 @@ static bool load(const char *verb, const char *instead)
 {
     void *library = dlopen("libncursesw.so.6", RTLD_NOW | RTLD_LOCAL);
     if (library == NULL) {
-        cli_say(verb,
-                "there is no ncurses, which makes full pages (libncursesw6 of Debian and Ubuntu): "
-                "%s",
+        cli_say(verb, "the live view needs ncurses (libncursesw6 of Debian and Ubuntu): %s",
                 instead);
         return false;
     }
@@ -132,7 +130,7 @@ static bool open_files(const char *verb, const char *instead)
     }
     pid_t foreground = tcgetpgrp(fileno(screen.input));
     if (foreground >= 0 && foreground != getpgrp()) {
-        cli_say(verb, "a page needs the foreground of the terminal: %s", instead);
+        cli_say(verb, "the live view must run in the foreground of the terminal: %s", instead);
         return false;
     }
     return true;
@@ -158,7 +156,7 @@ bool cli_screen_open(const char *verb, const char *instead)
     screen.terminal = kind != NULL ? curses.newterm(kind, screen.output, screen.input) : NULL;
     screen.page = screen.terminal != NULL ? curses.newwin(0, 0, 0, 0) : NULL;
     if (screen.page == NULL) {
-        cli_say(verb, "no page can be made on a terminal of the kind TERM=%.64s: %s",
+        cli_say(verb, "the live view does not work on a terminal with TERM=%.64s: %s",
                 kind != NULL ? kind : "", instead);
         cli_screen_close();
         return false;

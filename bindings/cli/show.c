@@ -139,9 +139,9 @@ static void add_tags(struct cli_table *table, const resmon_run *run, const char 
 }
 
 static const struct cli_column source_columns[] = {
-    TEXT("source", "source"),       TEXT("provenance", "figures are"), FIGURE("reads", "reads"),
-    FIGURE("failures", "failed"),   FIGURE("cost_s", "cost"),          TEXT("status", NULL),
-    TEXT("reason", "what to know"),
+    TEXT("source", "source"),     TEXT("provenance", "provenance"), FIGURE("reads", "reads"),
+    FIGURE("failures", "failed"), FIGURE("cost_s", "cost"),         TEXT("status", NULL),
+    TEXT("reason", "reason"),
 };
 
 static void add_sources(struct cli_table *table, const resmon_run *run, const char *match)
@@ -179,9 +179,9 @@ static void add_facts(struct cli_table *table, const resmon_run *run, const char
 }
 
 static const struct cli_column energy_columns[] = {
-    TEXT("component", "component"),    FIGURE("node_j", "the machine"),
-    FIGURE("tree_j", "the program"),   TEXT("provenance", "figures are"),
-    TEXT("method", "how it is known"),
+    TEXT("component", "component"),  FIGURE("node_j", "the machine"),
+    FIGURE("tree_j", "the program"), TEXT("provenance", "provenance"),
+    TEXT("method", "method"),
 };
 
 static void add_energy(struct cli_table *table, const resmon_run *run, const char *match)

@@ -33,7 +33,7 @@ bool cli_store_make(const char *verb, const char *name, char path[CLI_STORE_PATH
         return false;
     }
     if (mkdir(CLI_STORE_DIRECTORY, 0777) != 0 && errno != EEXIST) {
-        cli_say(verb, "the directory " CLI_STORE_DIRECTORY " cannot be made: %s", strerror(errno));
+        cli_say(verb, "cannot create the directory " CLI_STORE_DIRECTORY ": %s", strerror(errno));
         return false;
     }
     return true;
@@ -117,7 +117,7 @@ bool cli_store_write(const char *verb, const char *path, const char *text)
     bool is_special = is_of_system(path) || (stat(path, &info) == 0 && !S_ISREG(info.st_mode));
     bool is_written = is_special ? write_special(path, text) : replace(path, text);
     if (!is_written) {
-        cli_say(verb, "%s cannot be written: %s", path, strerror(errno));
+        cli_say(verb, "cannot write %s: %s", path, strerror(errno));
     }
     return is_written;
 }

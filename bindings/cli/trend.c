@@ -91,7 +91,7 @@ static bool add_directory(struct trend *trend, const char *path)
     int count = scandir(path, &entries, is_document, alphasort);
     bool is_well = count >= 0;
     if (count < 0) {
-        cli_say("trend", "%s cannot be read: %s", path, strerror(errno));
+        cli_say("trend", "cannot read %s: %s", path, strerror(errno));
     }
     for (int i = 0; i < count; i++) {
         size_t room = strlen(path) + strlen(entries[i]->d_name) + 2;
@@ -163,9 +163,8 @@ static bool add_all(const struct cli_arguments *arguments, struct trend *trend)
         is_well = add_directory(trend, CLI_STORE_DIRECTORY);
     }
     if (is_well && trend->count == 0) {
-        cli_say("trend",
-                "there is no benchmark: resmon bench --save NAME, or -o DIRECTORY/NAME" ENDING
-                ", makes one");
+        cli_say("trend", "there is no benchmark: create one with resmon bench --save NAME, or -o "
+                         "DIRECTORY/NAME" ENDING);
     }
     return is_well && trend->count > 0;
 }

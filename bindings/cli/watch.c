@@ -46,7 +46,7 @@ static void make(struct cli_view *view)
 {
     const struct cli_watch *watch = (const struct cli_watch *)view;
     if (watch->run == NULL) {
-        cli_frame_say(&view->frame, "nothing is known yet");
+        cli_frame_say(&view->frame, "waiting for the first sample");
         return;
     }
     cli_frame_make(&view->frame, watch->run);
@@ -60,7 +60,7 @@ bool cli_watch_open(struct cli_watch *watch)
 {
     watch->view = (struct cli_view){.every_ms = 1000, .look = look, .make = make, .note = ""};
     cli_frame_begin(&watch->view.frame);
-    watch->has_page = watch->monitor != NULL && cli_screen_open("run", "run it without --live");
+    watch->has_page = watch->monitor != NULL && cli_screen_open("run", "run without --live");
     return watch->has_page || watch->monitor == NULL;
 }
 

@@ -235,7 +235,7 @@ static resmon_status finish(void *unused)
     (void)rm_monitor_stop(monitor);
     bool is_written = check_outputs();
     if (!is_written && !plan->wants_summary) {
-        say("the summary instead:", "", "");
+        say("no result was written elsewhere; the summary:", "", "");
     }
     bool wants_summary = !is_written || plan->wants_summary;
     if (!wants_summary && plan->environment.lines == NULL) {
@@ -371,7 +371,7 @@ static bool is_ours(void)
 
 static resmon_status no_run(void)
 {
-    return rm_error(RESMON_ESTATE, "no run of the variable RESMON is under way in this process");
+    return rm_error(RESMON_ESTATE, "no run of the variable RESMON is active in this process");
 }
 
 resmon_status resmon_program_set_end(const resmon_run_end *end)
@@ -577,7 +577,8 @@ __attribute__((constructor)) void rm_autorun_load(void)
     (void)atexit(finish_once);
     rm_exit_status_watch(note_exit_status);
     if (take_signals(plan->environment.signals & ~RM_SIGNALS_NONE) != RESMON_OK) {
-        say("signals=: ", resmon_last_error(), "; they end the program as ever");
+        say("signals=: ", resmon_last_error(),
+            "; these signals end the program as without libresmon");
     }
 }
 

@@ -21,7 +21,8 @@ resmon_status resmon_measure_idle(double seconds, const resmon_monitor_options *
         return rm_error(RESMON_EINVAL, "resmon_measure_idle: an argument is NULL");
     }
     if (!(seconds > 0.0 && seconds <= LONGEST_IDLE_S)) {
-        return rm_error(RESMON_EINVAL, "resmon_measure_idle: %g s is not above 0 and up to %.0f",
+        return rm_error(RESMON_EINVAL,
+                        "resmon_measure_idle: %g s: the time must be above 0 and at most %.0f",
                         seconds, LONGEST_IDLE_S);
     }
     resmon_status status = RESMON_OK;
@@ -36,7 +37,7 @@ static resmon_status take_amount(const char *name, double given, double fallback
                                  double *ret_amount)
 {
     if (!(given >= 0.0 && given <= most)) {
-        return rm_error(RESMON_EINVAL, "%s is %g: it may be above 0 and up to %g", name, given,
+        return rm_error(RESMON_EINVAL, "%s is %g: it must be above 0 and at most %g", name, given,
                         most);
     }
     *ret_amount = given > 0.0 ? given : fallback;

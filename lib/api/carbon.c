@@ -52,7 +52,9 @@ resmon_status resmon_carbon_convert(double joules, const resmon_carbon_options *
     RM_KEEP_ERRNO;
     struct rm_terms_of_place terms;
     if (!(joules >= 0.0) || isinf(joules)) {
-        return rm_error(RESMON_EINVAL, "resmon_carbon_convert: %g J cannot be", joules);
+        return rm_error(RESMON_EINVAL,
+                        "resmon_carbon_convert: %g J: the energy must be finite and not negative",
+                        joules);
     }
     resmon_status status = find(options, &terms);
     if (status != RESMON_OK) {

@@ -190,7 +190,7 @@ size_t resmon_bench_run_count(const resmon_bench *bench, size_t index)
 
 static resmon_status no_such_form(const char *form, const char *forms)
 {
-    return rm_error(RESMON_ENOENT, "there is no form '%.64s': %s", form, forms);
+    return rm_error(RESMON_ENOENT, "there is no format '%.64s'; use one of %s", form, forms);
 }
 
 /* A text for the user to free, or nothing at all. */

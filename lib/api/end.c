@@ -20,12 +20,13 @@ resmon_status rm_end_take(const resmon_run_end *given, resmon_run_end *ret_end)
     resmon_status status = rm_struct_take(given, RM_STRUCT_SIZE(resmon_run_end), &known);
     if (status == RESMON_OK &&
         (rm_word_of(RM_TYPE_END, known.reason) == NULL || known.reason == RESMON_END_RUNNING)) {
-        status = rm_error(RESMON_EINVAL, "the end of a program: no reason has the number %d",
+        status = rm_error(RESMON_EINVAL, "the end of a program: %d is not a valid reason",
                           (int)known.reason);
     }
     if (status == RESMON_OK &&
         (known.exit_status < 0 || known.signal_number < 0 || known.reserved != 0)) {
-        status = rm_error(RESMON_EINVAL, "the end of a program: exit status %d, signal %d",
+        status = rm_error(RESMON_EINVAL,
+                          "the end of a program: exit status %d or signal %d is not valid",
                           (int)known.exit_status, (int)known.signal_number);
     }
     if (status == RESMON_OK) {
@@ -46,7 +47,7 @@ resmon_status resmon_run_get_usage(const resmon_run *run, resmon_run_usage *ret_
         return rm_error(RESMON_EINVAL, "the run is NULL");
     }
     if (!rm_run_has_usage(run)) {
-        return rm_error(RESMON_ENOENT, "nobody said what the process had used when it ended");
+        return rm_error(RESMON_ENOENT, "the usage of the process at its end is not known");
     }
     return rm_struct_give(&run->usage, RM_STRUCT_SIZE(resmon_run_usage), ret_usage);
 }
@@ -59,7 +60,8 @@ static resmon_status take_usage(const resmon_run_usage *given, bool has_ended,
     double user_s = ret_usage->user_s, system_s = ret_usage->system_s;
     bool is_time = user_s >= 0.0 && system_s >= 0.0 && user_s + system_s < (double)INFINITY;
     if (status == RESMON_OK && !(is_time && (!has_ended || user_s + system_s > 0.0))) {
-        status = rm_error(RESMON_EINVAL, "the usage of a process: CPU time of %g s and %g s",
+        status = rm_error(RESMON_EINVAL,
+                          "the usage of a process: CPU times of %g s and %g s are not valid",
                           user_s, system_s);
     }
     return status;
@@ -86,8 +88,10 @@ resmon_status resmon_monitor_set_begin(resmon_monitor *monitor, int64_t monotoni
     }
     resmon_status status = take_usage(usage, false, &known);
     if (status == RESMON_OK && (monotonic_ns <= 0 || monotonic_ns > rm_clock_monotonic_ns())) {
-        status = rm_error(RESMON_EINVAL, "the beginning of a process: %lld ns of CLOCK_MONOTONIC",
-                          (long long)monotonic_ns);
+        status =
+            rm_error(RESMON_EINVAL,
+                     "the beginning of a process: %lld ns of CLOCK_MONOTONIC is not in the past",
+                     (long long)monotonic_ns);
     }
     return status == RESMON_OK ? rm_monitor_set_begin(monitor, monotonic_ns, &known) : status;
 }

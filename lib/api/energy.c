@@ -27,7 +27,7 @@ resmon_status resmon_run_get_energy_part(const resmon_run *run, size_t index,
                                          resmon_energy_part *ret_part)
 {
     if (index >= resmon_run_energy_part_count(run)) {
-        return rm_error(RESMON_ENOENT, "the run has no component %zu of its energy", index);
+        return rm_error(RESMON_ENOENT, "the run has no energy component %zu", index);
     }
     const resmon_energy_part part = rm_run_energy_part(run, index);
     return rm_struct_give(&part, RM_STRUCT_SIZE(resmon_energy_part), ret_part);

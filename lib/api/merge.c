@@ -136,8 +136,10 @@ resmon_status resmon_job_text(const resmon_run *run, const char *form, char **re
     const struct form *found = find_form(form);
     if (found == NULL || run->node_count == 0) {
         return found == NULL
-                   ? rm_error(RESMON_EINVAL, "there is no form '%.32s': seff, jobstats", form)
-                   : rm_error(RESMON_EINVAL, "the run is no merged one: resmon merge makes it");
+                   ? rm_error(RESMON_EINVAL,
+                              "there is no format '%.32s'; use one of seff, jobstats", form)
+                   : rm_error(RESMON_EINVAL,
+                              "the run is not a merged one: create it with resmon merge");
     }
     rm_buffer_init(&buffer, LARGEST_TEXT);
     resmon_status status = found->write(&buffer, run);

@@ -174,8 +174,8 @@ static resmon_status no_such_sink(const char *name)
     const struct rm_sink_kind *kind;
     for (size_t i = 0; (kind = rm_sink_kind_at(i)) != NULL; i++) {
         rm_nearest_try(&nearest, kind->set.name);
-        length += rm_text_set(names + length, sizeof names - length,
-                              i > 0 ? ", " : "there are the sinks ");
+        length +=
+            rm_text_set(names + length, sizeof names - length, i > 0 ? ", " : "the sinks are ");
         length += rm_text_set(names + length, sizeof names - length, kind->set.name);
     }
     return rm_option_unknown("", &part, &nearest, names);

@@ -100,7 +100,7 @@ resmon_status resmon_option_at(size_t index, resmon_option *ret_option)
         }
         index -= set->count;
     }
-    return rm_error(RESMON_ENOENT, "there are %zu options", resmon_option_count());
+    return rm_error(RESMON_ENOENT, "there is no such option: there are %zu", resmon_option_count());
 }
 
 resmon_status resmon_option_bits(const char *key, const char *names, uint64_t *ret_bits)
@@ -115,7 +115,8 @@ resmon_status resmon_option_bits(const char *key, const char *names, uint64_t *r
             return rm_option_bits(option, names, ret_bits);
         }
     }
-    return rm_error(RESMON_ENOENT, "resmon_option_bits: '%.64s' is no option of names", key);
+    return rm_error(RESMON_ENOENT, "resmon_option_bits: '%.64s' is not an option that takes names",
+                    key);
 }
 
 size_t resmon_sink_kind_count(void)
@@ -153,8 +154,8 @@ static resmon_status refuse_file(const char *path)
             length += rm_text_set(endings + length, sizeof endings - length, kind->files);
         }
     }
-    return rm_error(RESMON_ENOENT, "'%.200s' has none of the endings that say what to write:%s",
-                    path, endings);
+    return rm_error(RESMON_ENOENT, "the file extension of '%.200s' is unknown; use one of:%s", path,
+                    endings);
 }
 
 resmon_status resmon_sink_kind_of_file(const char *path, resmon_sink_kind *ret_kind)
@@ -172,7 +173,8 @@ resmon_status resmon_sink_kind_at(size_t index, resmon_sink_kind *ret_kind)
     RM_KEEP_ERRNO;
     const struct rm_sink_kind *kind = rm_sink_kind_at(index);
     if (kind == NULL) {
-        return rm_error(RESMON_ENOENT, "there are %zu sinks", resmon_sink_kind_count());
+        return rm_error(RESMON_ENOENT, "there is no such sink: there are %zu",
+                        resmon_sink_kind_count());
     }
     return give_kind(kind, ret_kind);
 }
@@ -229,14 +231,13 @@ resmon_status resmon_option_text(char **ret_text)
         return rm_error(RESMON_EINVAL, "resmon_option_text: an argument is NULL");
     }
     rm_buffer_init(&buffer, LARGEST_TEXT);
-    rm_buffer_puts(&buffer,
-                   "RESMON=key=value,key,sink=value,sink.key=value,...\n"
-                   "A value with a comma stands in double quotes; a duration has ms, s, min "
-                   "or h behind it.\n\nThe run\n");
+    rm_buffer_puts(&buffer, "RESMON=key=value,key,sink=value,sink.key=value,...\n"
+                            "Put a value with a comma in double quotes; a duration ends with ms, "
+                            "s, min or h.\n\nThe run\n");
     for (size_t i = 0; i < RM_ARRAY_LEN(own_sets); i++) {
         write_set(&buffer, "  ", own_sets[i].set);
     }
-    rm_buffer_puts(&buffer, "\nWhere it goes\n");
+    rm_buffer_puts(&buffer, "\nOutputs\n");
     for (size_t i = 0; (kind = rm_sink_kind_at(i)) != NULL; i++) {
         rm_buffer_printf(&buffer, "  %s=%s\n          %s\n", kind->set.name, kind->set.main,
                          kind->set.help);

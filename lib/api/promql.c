@@ -170,7 +170,7 @@ static resmon_status check_window(double window_s)
 {
     return window_s >= 1.0 && window_s <= 1e10
                ? RESMON_OK
-               : rm_error(RESMON_ERANGE, "the window of a query is %g s: it may be 1 to 1e10",
+               : rm_error(RESMON_ERANGE, "the window of a query is %g s: it must be 1 to 1e10",
                           window_s);
 }
 
@@ -281,7 +281,7 @@ resmon_status resmon_promql_pods_energy(const resmon_promql_options *options,
         return null_argument(__func__);
     }
     if (selector[0] == '=' || strchr(selector, '=') == NULL) {
-        return rm_error(RESMON_EINVAL, "'%.64s' selects no pods: LABEL=VALUE does", selector);
+        return rm_error(RESMON_EINVAL, "'%.64s' does not select pods: write LABEL=VALUE", selector);
     }
     return ask_energy(options, &places, to_unix_s, ret_energy);
 }

@@ -281,8 +281,9 @@ static resmon_status check(const resmon_run *run, size_t index, size_t count, co
     if (run == NULL) {
         return rm_error(RESMON_EINVAL, "the run is NULL");
     }
-    return index < count ? RESMON_OK
-                         : rm_error(RESMON_ENOENT, "%s %zu: the run has %zu", what, index, count);
+    return index < count
+               ? RESMON_OK
+               : rm_error(RESMON_ENOENT, "there is no %s %zu: the run has %zu", what, index, count);
 }
 
 /* The records of a list of the run. */

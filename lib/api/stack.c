@@ -30,7 +30,7 @@ static resmon_status null_run(void)
 
 static resmon_status past_the_end(const char *what, size_t index, size_t count)
 {
-    return rm_error(RESMON_ENOENT, "%s %zu: there are %zu", what, index, count);
+    return rm_error(RESMON_ENOENT, "there is no %s %zu: there are %zu", what, index, count);
 }
 
 /* ---- stacks ----------------------------------------------------------------------------- */

@@ -46,7 +46,7 @@ resmon_status resmon_parse_value(const char *unit, const char *text, double *ret
     }
     if (!is_right || isnan(factor) || at[length + strspn(at + length, " \t")] != '\0') {
         rm_amount_list(unit, units, sizeof units);
-        return rm_error(RESMON_EINVAL, "'%.64s' is no amount: a number is wanted, and one of %s",
+        return rm_error(RESMON_EINVAL, "'%.64s' is not an amount: write a number and one of %s",
                         text, units[0] != '\0' ? units : unit);
     }
     *ret_value = number * factor;
@@ -62,7 +62,7 @@ resmon_status resmon_format_value(const char *unit, double value, char *buffer, 
     }
     rm_human_value(text, value, unit, false);
     if (strlen(text) >= bytes) {
-        return rm_error(RESMON_ERANGE, "%zu bytes are too few for '%s'", bytes, text);
+        return rm_error(RESMON_ERANGE, "a buffer of %zu bytes is too small for '%s'", bytes, text);
     }
     memcpy(buffer, text, strlen(text) + 1);
     return RESMON_OK;

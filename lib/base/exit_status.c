@@ -65,7 +65,8 @@ resmon_status rm_exit_status_hand(void (*run)(int exit_status, void *context), v
 resmon_status rm_exit_status_hand(void (*run)(int exit_status, void *context), void *context)
 {
     (void)run, (void)context;
-    return rm_error(RESMON_ENOTSUP, "this C library tells no exit status (on_exit)");
+    return rm_error(RESMON_ENOTSUP,
+                    "this C library does not report exit statuses (it has no on_exit())");
 }
 
 void rm_exit_status_watch(void (*wanted)(int exit_status))

@@ -409,7 +409,7 @@ static resmon_status complete_number(const struct rm_option_set *set,
     if (isfinite(number)) {
         rm_option_write(option, number, true, value);
     } else {
-        (void)rm_text_set(value, sizeof value, isnan(number) ? "no number" : "infinite");
+        (void)rm_text_set(value, sizeof value, isnan(number) ? "not a number" : "infinite");
     }
     (void)snprintf(shown, sizeof shown, " is %.76s", value);
     return refuse_value(RESMON_ERANGE, set, option, shown, "it may be ");
@@ -445,7 +445,7 @@ static resmon_status check_choice(const struct rm_option_set *set, const struct 
     }
     rm_option_full_name(set, option, name);
     rm_option_list_names(option, known, sizeof known);
-    return rm_error(RESMON_EINVAL, "%s: the flags 0x%llx are more than one of %s", name,
+    return rm_error(RESMON_EINVAL, "%s: the flags 0x%llx combine several of %s; choose one", name,
                     (unsigned long long)chosen, known);
 }
 

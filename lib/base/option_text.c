@@ -52,8 +52,8 @@ static bool take_value(struct rm_option_text *text, struct rm_option_part *part)
         return true;
     }
     text->status = rm_error(RESMON_EINVAL,
-                            "%s%s: a value that begins with a quote ends with one, and a comma or "
-                            "the end follows; inside, a quote is \\\" and a backslash \\\\",
+                            "%s%s: a quoted value must end with a quote, followed by a comma or "
+                            "the end; inside it, write \\\" for a quote and \\\\ for a backslash",
                             part->key, part->key[0] != '\0' ? "=" : "options");
     return false;
 }

@@ -330,8 +330,9 @@ static resmon_status call_here(resmon_status (*work)(void *context), void *conte
 {
     return rm_thread_stack_left() >= LEAST_LEFT_BYTES
                ? work(context)
-               : rm_error(RESMON_EBUSY, "the stack of this thread is too small, and no other "
-                                        "thread can be had");
+               : rm_error(
+                     RESMON_EBUSY,
+                     "the stack of this thread is too small, and no other thread can be started");
 }
 
 /* Waiting is a point where the caller may be cancelled; but what the thread works on is here. */
@@ -345,7 +346,7 @@ resmon_status rm_thread_call(resmon_status (*work)(void *context), void *context
     struct call call = {.work = work,
                         .context = context,
                         .status = RESMON_ESTATE,
-                        .text = "the thread of the work was ended"};
+                        .text = "the thread that did the work was ended by the program"};
     const struct rm_thread_work told = {"rm-work", RM_STACK_LIBRARIES, run_call, &call};
     pthread_t thread = 0;
     int cancel_state;

@@ -215,8 +215,8 @@ static void tell_level(struct rm_collect *collect, const struct rm_cgroup_headro
                        "no limit is set: cg.mem.limit and cg.mem.percent are absent");
     } else if (group->is_hidden) {
         (void)snprintf(text, sizeof text,
-                       "the limit is of a group above those that are mounted here: its use is at "
-                       "least this, its events are not told");
+                       "the limit is of a parent cgroup that is not mounted here: its use is at "
+                       "least this, its events are unknown");
     } else {
         (void)snprintf(text, sizeof text, "limit, percent and events of the group %s%s",
                        shown < length ? "..." : "/", group->path + (length - shown));

@@ -64,7 +64,7 @@ resmon_status rm_collect_open(struct rm_collect *collect, const struct rm_collec
     }
     if (collect->is_group &&
         (collector->domain & (RESMON_DOMAIN_PROCESS | RM_DOMAIN_COUNTERS)) != 0) {
-        return rm_error(RESMON_ENOTSUP, "a control group is observed, not one process");
+        return rm_error(RESMON_ENOTSUP, "a cgroup is observed, not one process");
     }
     return collector->open(collect, state);
 }
@@ -248,7 +248,7 @@ resmon_status rm_collect_list_group(struct rm_collect *collect)
 {
     resmon_status status = rm_cgroup_members_read(&collect->members, &collect->cgroup,
                                                   &collect->root, &collect->scratch);
-    return status == RESMON_ENOENT ? rm_error(RESMON_ESRCH, "the control group is gone") : status;
+    return status == RESMON_ENOENT ? rm_error(RESMON_ESRCH, "the cgroup was removed") : status;
 }
 
 /* PROC_PID_INIT_INO of the kernel's include/linux/proc_ns.h */
@@ -293,7 +293,7 @@ resmon_status rm_collect_read_gpus(struct rm_collect *collect, unsigned parts)
     collect->waited_ns += rm_clock_monotonic_ns() - before_ns;
     collect->elsewhere_ns += cpu_ns;
     return !gpus->is_late ? RESMON_OK
-                          : rm_error(RESMON_ETIMEDOUT, "the GPUs do not answer in time");
+                          : rm_error(RESMON_ETIMEDOUT, "the GPUs did not answer in time");
 }
 
 void rm_collect_free(struct rm_collect *collect)

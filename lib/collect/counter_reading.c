@@ -93,8 +93,8 @@ void rm_counters_remark_lack(struct rm_collect *collect)
         rm_human_seconds(lacks, lacks_s);
         rm_human_seconds(all, all_s);
         (void)snprintf(text, sizeof text,
-                       "not counted: %s of %s of CPU time; the kernel counts for no set-user-ID "
-                       "or unreadable program",
+                       "not counted: %s of %s of CPU time; the kernel does not count set-user-ID "
+                       "and unreadable programs",
                        lacks, all);
         rm_collect_remark(collect, text);
     }

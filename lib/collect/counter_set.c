@@ -197,7 +197,8 @@ resmon_status rm_counter_set_check(const struct rm_counter_set *set)
 void rm_counter_set_remark(struct rm_collect *collect, const struct rm_counter_set *set)
 {
     if (collect->counters.has_more_tasks) {
-        rm_collect_remark(collect, "there were more than 1024 threads: the others are not counted");
+        rm_collect_remark(collect,
+                          "the program had more than 1024 threads: the others are not counted");
     }
     for (size_t i = 0; i < set->count; i++) {
         if (set->counters[i].status != RESMON_OK) {

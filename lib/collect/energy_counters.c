@@ -45,11 +45,10 @@ static void remark_losses(struct rm_collect *collect, struct state *state)
     }
     if (gaps + discarded > state->told) {
         char text[sizeof collect->remark];
-        (void)snprintf(
-            text, sizeof text,
-            "%llu readings failed (the next ones have their energy), %llu could not be and "
-            "were left out",
-            (unsigned long long)gaps, (unsigned long long)discarded);
+        (void)snprintf(text, sizeof text,
+                       "%llu readings failed (the next ones include their energy), %llu were "
+                       "impossible and ignored",
+                       (unsigned long long)gaps, (unsigned long long)discarded);
         rm_collect_remark(collect, text);
         state->told = gaps + discarded;
     }

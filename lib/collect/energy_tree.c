@@ -14,8 +14,8 @@
 #include "collect/collect.h"
 
 #define NEEDS "shares of processors and memory need the domains tree and cpu beside energy"
-#define OF_CONTAINER                                                                           \
-    "energy is measured of the host, whose use is not known here: /proc is of this container " \
+#define OF_CONTAINER                                                                     \
+    "energy is of the whole host, whose CPU use is unknown: /proc shows this container " \
     "alone (lxcfs)"
 
 enum { CPU, RAM };
@@ -248,7 +248,7 @@ static resmon_status open_shares(struct rm_collect *collect, void *state)
     collect->provenance = RESMON_PROVENANCE_SHARED;
     if (power->cpus > 0.0) {
         (void)snprintf(text, sizeof text,
-                       "processors that idle are taken to draw %.4g W, and %.4g W in full use",
+                       "assumed power of the processors: %.4g W when idle, %.4g W at full load",
                        power->watts.idle, power->watts.full);
         rm_collect_remark(collect, text);
     }

@@ -40,7 +40,7 @@ static void explain(struct rm_energy_zones *zones, const char *why)
 static struct rm_energy_zone *add_zone(struct rm_energy_zones *zones)
 {
     if (zones->count == RM_MOST_ZONES) {
-        explain(zones, "there are more zones than are looked at");
+        explain(zones, "there are too many powercap zones: the last ones are not read");
         return NULL;
     }
     struct rm_energy_zone *zone = &zones->zones[zones->count++];

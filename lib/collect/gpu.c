@@ -95,7 +95,7 @@ static void remark_loss(struct rm_collect *collect, const struct state *state, s
     if (reading->is_lost) {
         (void)snprintf(text, sizeof text,
                        reading->is_closed ? "GPU %s: the program closed the descriptors of NVML"
-                                          : "GPU %s was lost; it is looked for every 10 s",
+                                          : "GPU %s was lost; libresmon looks for it every 10 s",
                        state->gpus->infos[index].instance);
         rm_collect_remark(collect, text);
     }
@@ -175,8 +175,8 @@ static resmon_status open_now(struct rm_collect *collect, void *state)
 {
     resmon_status status = open_gpus(collect, state);
     if (status == RESMON_OK && !collect->gpus.has_host_pids) {
-        rm_collect_remark(collect, "processes of GPUs have the host's pids, which mean nothing in "
-                                   "this container: shares of it are not known");
+        rm_collect_remark(collect, "NVML lists processes by host pids, which this container does "
+                                   "not know: the program's GPU shares are unknown");
     }
     return status;
 }

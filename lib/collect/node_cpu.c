@@ -285,7 +285,7 @@ static void look_for_lxcfs(struct rm_collect *collect)
     (void)snprintf(path, sizeof path, "%s/proc/stat", root);
     collect->found.is_of_container = rm_file_system_of(path).is_fuse;
     if (collect->found.is_of_container) {
-        rm_collect_remark(collect, "of this container alone: /proc/stat is lxcfs's");
+        rm_collect_remark(collect, "of this container only: lxcfs provides /proc/stat");
     }
 }
 

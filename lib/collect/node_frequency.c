@@ -48,7 +48,8 @@ static resmon_status check_cost(struct rm_collect *collect)
     if (!collect->cpu.is_arm && read_version(collect, &version) &&
         is_before(version, (struct version){5, 18}) &&
         !is_before(version, (struct version){4, 13})) {
-        return rm_error(RESMON_ENOTSUP, "Linux before 5.18 waits 10 ms for each CPU's frequency");
+        return rm_error(RESMON_ENOTSUP,
+                        "not read: before Linux 5.18, each CPU's frequency takes 10 ms");
     }
     return RESMON_OK;
 }

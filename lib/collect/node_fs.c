@@ -21,7 +21,7 @@ static resmon_status read_usage(struct rm_collect *collect, void *state, double 
     (void)state;
     struct statvfs info;
     if (fstatvfs(rm_kept_fd(&collect->root.kept), &info) != 0) {
-        return rm_error_errno(errno, "cannot ask for the usage of /");
+        return rm_error_errno(errno, "cannot read the usage of /");
     }
     double block = (double)info.f_frsize;
     double used = (double)(info.f_blocks - info.f_bfree) * block;

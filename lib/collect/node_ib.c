@@ -170,13 +170,13 @@ static resmon_status find_ports(struct search *search)
     }
     char text[sizeof search->collect->remark];
     if (search->past_end > 0) {
-        (void)snprintf(text, sizeof text, "%zu more ports are ACTIVE: %d are sampled at most",
+        (void)snprintf(text, sizeof text, "%zu more ports are ACTIVE: at most %d are sampled",
                        search->past_end, MOST_PORTS);
         rm_collect_remark(search->collect, text);
     }
     if (search->odd > 0) {
         (void)snprintf(text, sizeof text,
-                       "%zu ports are left out: their names are too long, or no text", search->odd);
+                       "%zu ports are left out: their names are too long or not text", search->odd);
         rm_collect_remark(search->collect, text);
     }
     return RESMON_OK;
@@ -248,7 +248,8 @@ static size_t read_port(struct rm_collect *collect, struct port *port, double *v
         count++;
         if (now == STUCK) {
             char text[sizeof collect->remark];
-            (void)snprintf(text, sizeof text, "%s of %s stands at its limit of 32 bits",
+            (void)snprintf(text, sizeof text,
+                           "%s of %s is at its limit of 32 bits and counts no more",
                            counters[i].file, port->name);
             rm_collect_remark(collect, text);
         } else {
@@ -305,7 +306,7 @@ static resmon_status open_ports(struct rm_collect *collect, void *state_)
         return status;
     }
     if (search.count == 0) {
-        return rm_error(RESMON_ENOENT, "no port of %zu is ACTIVE%s%s", search.ports,
+        return rm_error(RESMON_ENOENT, "none of %zu ports is ACTIVE%s%s", search.ports,
                         collect->remark[0] != '\0' ? ": " : "", collect->remark);
     }
     state->ports = rm_alloc(search.count, sizeof *state->ports);

@@ -39,7 +39,8 @@ static resmon_status check_names(const struct rm_collector *const *collectors, s
         const char *const *after = collectors[i]->after;
         for (size_t k = 0; after != NULL && after[k] != NULL; k++) {
             if (!has(collectors, count, after[k])) {
-                return rm_error(RESMON_EINVAL, "collector %s comes after %s, which there is not",
+                return rm_error(RESMON_EINVAL,
+                                "collector %s must come after %s, which does not exist",
                                 collectors[i]->name, after[k]);
             }
         }
@@ -80,7 +81,7 @@ resmon_status rm_collect_order(const struct rm_collector *const *collectors, siz
         size_t next = next_of(&placing);
         if (next == count) {
             return rm_error(RESMON_EINVAL,
-                            "collector %s waits, directly or not, for one that waits for it",
+                            "collector %s depends on itself through other collectors",
                             first_left(&placing));
         }
         placing.is_placed[next] = true;

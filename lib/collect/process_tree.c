@@ -819,14 +819,14 @@ static void remark(const struct rm_process_tree *tree, struct rm_collect *collec
 {
     char text[sizeof tree->why_missed + 32];
     (void)snprintf(text, sizeof text, "processes are missing: %s", tree->why_missed);
-    const char *why =
-        tree->is_full      ? "the tree has had more processes than the 8192 that are counted"
-        : tree->has_missed ? text
-        : tree->has_hidden ? "processes of other users are hidden (/proc has hidepid): they count "
-                             "when they are waited for"
-        : tree->has_lost   ? "more was forked on this machine than was told: processes may be "
-                             "missing whose parent ended between two samples"
-                           : NULL;
+    const char *why = tree->is_full
+                          ? "the tree had more than 8192 processes: the others are not counted"
+                      : tree->has_missed ? text
+                      : tree->has_hidden ? "processes of other users are hidden (/proc has "
+                                           "hidepid): they count after their parent waited for them"
+                      : tree->has_lost   ? "the kernel dropped fork events: processes whose parent "
+                                           "ended between two samples may be missing"
+                                         : NULL;
     if (why != NULL) {
         rm_collect_remark(collect, why);
         collect->provenance = RESMON_PROVENANCE_SAMPLED;

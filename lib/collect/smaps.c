@@ -45,7 +45,7 @@ resmon_status rm_smaps_read(struct rm_collect *collect, const char *proc_dir,
     }
     uint64_t found = rm_parse_keys(text, keys, COUNT, kib);
     if ((found & 1U << PSS) == 0) {
-        return rm_error(RESMON_EFORMAT, "/%s has no Pss line", path);
+        return rm_error(RESMON_EFORMAT, "/%s has no line Pss", path);
     }
     double private_kib = rm_found(found, kib, PRIVATE_CLEAN) + rm_found(found, kib, PRIVATE_DIRTY);
     *ret_smaps = (struct rm_smaps){

@@ -34,7 +34,7 @@ static resmon_status take_threshold(struct rm_gate_rule *rule, const char **at)
     double number;
     skip_spaces(at);
     if (!rm_amount_take_number(at, &number)) {
-        return refuse(rule, "has no number where one is to be");
+        return refuse(rule, "has no number after '>' or '+'");
     }
     skip_spaces(at);
     if (**at == '%') {
@@ -44,7 +44,7 @@ static resmon_status take_threshold(struct rm_gate_rule *rule, const char **at)
         size_t length = strcspn(*at, " \t+");
         double factor = rm_amount_factor(*at, length, rm_figures[rule->figure].unit);
         if (isnan(factor)) {
-            return refuse(rule, "has an amount in a unit that is none of the figure's");
+            return refuse(rule, "has an amount in a unit that this value does not have");
         }
         rule->amount = number * factor;
         *at += length;
@@ -58,13 +58,13 @@ static resmon_status take_figure(struct rm_gate_rule *rule, const char **at)
     size_t length = strcspn(*at, " \t>");
     rule->figure = rm_figure_find(*at, length);
     if (rule->figure == RM_FIGURE_COUNT) {
-        return refuse(rule, "names no figure (wall, self, cpu, user, system, peak, energy, read, "
+        return refuse(rule, "names no value (wall, self, cpu, user, system, peak, energy, read, "
                             "written, calls, instructions, ...)");
     }
     *at += length;
     skip_spaces(at);
     if (**at != '>') {
-        return refuse(rule, "has no '>' behind the figure");
+        return refuse(rule, "has no '>' after the value");
     }
     (*at)++;
     return RESMON_OK;
@@ -84,7 +84,7 @@ static resmon_status read_rule(struct rm_gate_rule *rule)
             } while (figure > at && *figure != ' ');
         }
         if (figure == NULL || figure <= at) {
-            return refuse(rule, "has no figure behind the scope");
+            return refuse(rule, "has no value after the scope");
         }
         (void)rm_text_copy(rule->scope, sizeof rule->scope, at, (size_t)(figure - at));
         at = figure + 1;
@@ -95,7 +95,7 @@ static resmon_status read_rule(struct rm_gate_rule *rule)
         at++;
         status = take_threshold(rule, &at);
     }
-    return status == RESMON_OK && *at != '\0' ? refuse(rule, "goes on where it should end")
+    return status == RESMON_OK && *at != '\0' ? refuse(rule, "has unexpected text at its end")
                                               : status;
 }
 

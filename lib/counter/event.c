@@ -185,7 +185,7 @@ resmon_status rm_perf_event_parse(struct rm_text text, struct rm_perf_event *ret
         }
     }
     if (!is_known && !event.is_named) {
-        return rm_error(RESMON_EINVAL, "'%.*s' cannot be an event",
+        return rm_error(RESMON_EINVAL, "'%.*s' is not the name of an event",
                         (int)(length < RM_EVENT_NAME_BYTES ? length : RM_EVENT_NAME_BYTES),
                         text.at);
     }

@@ -154,12 +154,12 @@ static resmon_status add_event(struct rm_counters_wanted *wanted, struct rm_text
     }
     for (size_t i = 0; i < wanted->event_count; i++) {
         if (strcmp(wanted->events[i].name, event.name) == 0) {
-            return rm_error(RESMON_EINVAL, "the event %s stands twice", event.name);
+            return rm_error(RESMON_EINVAL, "the event %s is given twice", event.name);
         }
     }
     if (wanted->event_count >= most || wanted->event_count >= RM_WANTED_EVENTS) {
-        return rm_error(RESMON_EINVAL, "%s is one event too many: there may be %zu", event.name,
-                        most < RM_WANTED_EVENTS ? most : (size_t)RM_WANTED_EVENTS);
+        return rm_error(RESMON_EINVAL, "%s is one event too many: at most %zu are allowed",
+                        event.name, most < RM_WANTED_EVENTS ? most : (size_t)RM_WANTED_EVENTS);
     }
     wanted->groups |= RM_COUNTERS_EVENTS;
     wanted->events[wanted->event_count++] = event;

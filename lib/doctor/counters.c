@@ -55,8 +55,8 @@ void rm_doctor_look_round(struct rm_doctor_exam *exam)
     if (exam->root.is_live && !rm_file_exists(&exam->root, "proc/self")) {
         rm_doctor_add(exam, "kernel", "procfs", RESMON_DOCTOR_ABSENT,
                       "mount it: mount -t proc proc /proc",
-                      "is not mounted here: nearly all figures come from there, and what is said "
-                      "below of this kernel may be wrong");
+                      "is not mounted here: nearly all values come from it, and the findings below "
+                      "about this kernel may be wrong");
     }
 }
 
@@ -82,7 +82,7 @@ static const char *allowed_at(int64_t level)
         "counters of whole CPUs and of all processes, for every user",
         "counters of own processes, in user space and in the kernel",
         "counters of own processes, in user space",
-        "nothing on the kernels of Debian and Ubuntu; on others, own processes in user space",
+        "nothing on the kernels of Debian and Ubuntu; on others, only own processes in user space",
     };
     int64_t last = (int64_t)RM_ARRAY_LEN(texts) - 1;
     int64_t index = level < -1 ? 0 : level >= last ? last : level + 1;
@@ -103,14 +103,14 @@ static void add_level(struct rm_doctor_exam *exam)
                       "kernel.perf_event_paranoid cannot be read");
     } else if (!exam->doctor->has_level) {
         rm_doctor_add(exam, GROUP, name, RESMON_DOCTOR_GARBLED, "",
-                      "kernel.perf_event_paranoid is '%s', which is no level", line);
+                      "kernel.perf_event_paranoid is '%s', which is not a level", line);
     } else if (level <= LEVEL_OWN || rm_doctor_may_count(exam)) {
         rm_doctor_add(exam, GROUP, name, RESMON_DOCTOR_READY, "", "level %lld allows %s%s",
                       (long long)level, allowed_at(level),
-                      exam->is_capable ? "; this process may count all (capabilities)" : "");
+                      exam->is_capable ? "; this process may count everything (capabilities)" : "");
     } else {
         rm_doctor_add(exam, GROUP, name, RESMON_DOCTOR_NOT_READABLE,
-                      "an administrator sets kernel.perf_event_paranoid to 2, for good with the "
+                      "an administrator sets kernel.perf_event_paranoid to 2, permanently with the "
                       "file of \"resmon doctor --rule sysctl\"; " RM_DOCTOR_ONE_PROGRAM,
                       "level %lld allows %s", (long long)level, allowed_at(level));
     }
@@ -126,16 +126,16 @@ static void add_call(struct rm_doctor_exam *exam)
     } answers[] = {
         {0, RESMON_DOCTOR_READY, "the call works: an event of this process was opened", ""},
         {EPERM, RESMON_DOCTOR_NOT_READABLE,
-         "the call is refused (EPERM), which kernel.perf_event_paranoid does not: the filter of "
-         "system calls of a container does",
+         "the call is refused (EPERM), not by kernel.perf_event_paranoid but by a container's "
+         "filter of system calls",
          "start the container with --cap-add PERFMON, or with a seccomp profile that allows "
          "perf_event_open"},
         {EACCES, RESMON_DOCTOR_NOT_READABLE,
          "the call is refused (EACCES): by kernel.perf_event_paranoid, or by a security module",
          ""},
         {ENOSYS, RESMON_DOCTOR_ABSENT,
-         "this kernel, or what stands in for one here (gVisor), has no such call", ""},
-        {ENOENT, RESMON_DOCTOR_ABSENT, "this kernel does not know the plainest event", ""},
+         "this kernel, or its replacement (gVisor), does not have this call", ""},
+        {ENOENT, RESMON_DOCTOR_ABSENT, "this kernel does not know the most basic event", ""},
     };
     if (!exam->is_tried) {
         return;
@@ -181,19 +181,19 @@ static void add_pmus(struct rm_doctor_exam *exam)
     struct pmus pmus = {.root = &exam->root};
     (void)rm_dir_visit(&exam->root, DEVICES, keep_pmu, &pmus);
     if (pmus.length == 0) {
-        rm_doctor_add(exam, GROUP, name, RESMON_DOCTOR_ABSENT,
-                      exam->is_virtual ? "the host gives this virtual machine a PMU, if it can "
-                                         "(KVM: CPU model \"host\")"
-                                       : "",
-                      "the processors show no PMU%s: neither cycles nor instructions nor cache "
-                      "misses",
-                      exam->is_virtual ? ", as in most virtual machines" : "");
+        rm_doctor_add(
+            exam, GROUP, name, RESMON_DOCTOR_ABSENT,
+            exam->is_virtual ? "let the host give this virtual machine a PMU, if possible (KVM: "
+                               "CPU model \"host\")"
+                             : "",
+            "no PMU of the processors is visible%s: no cycles, instructions and cache misses",
+            exam->is_virtual ? ", as in most virtual machines" : "");
     } else if (rm_doctor_may_count(exam)) {
         rm_doctor_add(exam, GROUP, name, RESMON_DOCTOR_READY, "", "PMU %s can be opened",
                       pmus.names);
     } else {
         rm_doctor_add(exam, GROUP, name, RESMON_DOCTOR_NOT_READABLE, "",
-                      "PMU %s is there, but this process may not count, see above", pmus.names);
+                      "PMU %s exists, but this process may not count, see above", pmus.names);
     }
 }
 

@@ -165,8 +165,8 @@ resmon_status rm_doctor_examine(const resmon_doctor_options *options,
     const char *group = options->group != NULL ? options->group : DEFAULT_GROUP;
     if (!is_group_name(group)) {
         return rm_error(RESMON_EINVAL,
-                        "'%.40s' is no name of a group: a lower-case letter or '_', then these, "
-                        "digits and '-', at most %d",
+                        "'%.40s' is not the name of a group: a lower-case letter or '_', then "
+                        "these, digits and '-', at most %d",
                         group, RM_DOCTOR_GROUP_BYTES - 1);
     }
     struct rm_doctor_exam exam = {

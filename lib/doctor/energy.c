@@ -126,12 +126,12 @@ static void add_zone(struct zones *zones, const char *id, const char *label, con
     note_part(zones, label, status == RESMON_OK && !is_dead);
     if (is_dead) {
         rm_doctor_add(exam, GROUP, name, RESMON_DOCTOR_ABSENT, "",
-                      "%s: counts nothing here: it can be read, and stands still", label);
+                      "%s: can be read, but does not count here", label);
     } else if (status == RESMON_OK) {
         rm_doctor_add(exam, GROUP, name, RESMON_DOCTOR_READY, "", "%s: can be read", label);
     } else if (status == RESMON_EACCES) {
         rm_doctor_add(exam, GROUP, name, RESMON_DOCTOR_NOT_READABLE, remedy_of(zones, path),
-                      "%s: its counter, energy_uj, is closed to this user", label);
+                      "%s: this user may not read its counter, energy_uj", label);
     } else {
         rm_doctor_add(exam, GROUP, name, rm_doctor_status(status), "", "%s: %s", label,
                       resmon_last_error());
@@ -160,7 +160,7 @@ static void visit_zone(void *context, const char *directory, const char *id)
         zones->shown++;
         note_part(zones, "package", false);
         rm_doctor_add(zones->exam, GROUP, row, RESMON_DOCTOR_NOT_READABLE, zones->rule,
-                      "even its name is closed to this user");
+                      "this user may not even read its name");
     } else if (join(path, directory, id, "energy_uj")) {
         label_zone(zones, directory, id, name, label);
         add_zone(zones, id, label, path);
@@ -208,22 +208,22 @@ static void add_no_zones(const struct zones *zones)
                       "a container hides the energy counters: /" DEVICES " is masked");
     } else if (exam->is_virtual || exam->is_arm) {
         rm_doctor_add(exam, GROUP, name, RESMON_DOCTOR_ABSENT, "",
-                      exam->is_virtual ? "this is a virtual machine, to which its host shows no "
-                                         "energy counters"
-                                       : "processors of this kind (ARM) have no RAPL");
+                      exam->is_virtual
+                          ? "this is a virtual machine: its hypervisor exposes no energy counters"
+                          : "processors of this kind (ARM) have no RAPL");
     } else if (!rm_file_exists(&exam->root, RM_POWERCAP_CLASS)) {
         rm_doctor_add(exam, GROUP, name, RESMON_DOCTOR_ABSENT, "",
                       "there is no /" RM_POWERCAP_CLASS ": the kernel was built without "
                       "CONFIG_POWERCAP, or sysfs is not mounted here");
     } else if (driver != NULL) {
         rm_doctor_add(exam, GROUP, name, RESMON_DOCTOR_ABSENT,
-                      "an administrator loads it: modprobe intel_rapl_msr (which serves AMD too, "
-                      "from Linux 5.8), for good by a line in /etc/modules-load.d/resmon.conf",
-                      "no driver shows RAPL: %s is not loaded", driver);
+                      "an administrator loads it: modprobe intel_rapl_msr (also for AMD, from "
+                      "Linux 5.8), permanently by a line in /etc/modules-load.d/resmon.conf",
+                      "there is no driver of RAPL: %s is not loaded", driver);
     } else {
-        rm_doctor_add(exam, GROUP, name, RESMON_DOCTOR_ABSENT, "",
-                      "the driver of RAPL is loaded and shows no zones: it does not know these "
-                      "processors");
+        rm_doctor_add(
+            exam, GROUP, name, RESMON_DOCTOR_ABSENT, "",
+            "the driver of RAPL is loaded but has no zones: it does not know these processors");
     }
 }
 
@@ -256,11 +256,10 @@ static void add_processors(const struct zones *zones)
     struct rm_doctor_exam *exam = zones->exam;
     struct tally packages = count_parts(zones, "package");
     if (is_partial(packages)) {
-        rm_doctor_add(
-            exam, GROUP, name, RESMON_DOCTOR_NOT_READABLE, "",
-            "only %u of %u packages can be read and count, which do not measure the machine: a "
-            "model by load takes their place",
-            packages.readable, packages.all);
+        rm_doctor_add(exam, GROUP, name, RESMON_DOCTOR_NOT_READABLE, "",
+                      "only %u of %u packages can be read and count, which is not the whole "
+                      "machine: a model by CPU load is used instead",
+                      packages.readable, packages.all);
     } else if (packages.readable > 0) {
         rm_doctor_add(exam, GROUP, name, RESMON_DOCTOR_READY, "",
                       "their energy is measured: RAPL, %u package%s", packages.readable,
@@ -273,10 +272,10 @@ static void add_processors(const struct zones *zones)
                       exam->has_zones ? RESMON_DOCTOR_NOT_READABLE : RESMON_DOCTOR_ABSENT,
                       exam->has_zones    ? ""
                       : exam->is_virtual ? "" /* a guest does not know its share of a socket */
-                                         : "the model is better for knowing what the processors "
-                                           "may draw together: \"cpu_watts = 280\" in "
+                                         : "the model is better if it knows the maximum power of "
+                                           "all processors: \"cpu_watts = 280\" in "
                                            "/etc/resmon/site.conf, or RESMON_CPU_WATTS=280",
-                      "their energy is not measured: a model by load takes its place");
+                      "their energy is not measured: a model by CPU load is used instead");
     }
 }
 
@@ -287,11 +286,10 @@ static void add_memory(const struct zones *zones)
     struct tally drams = count_parts(zones, "dram");
     unsigned modules = rm_memory_modules(&exam->root, &exam->scratch);
     if (is_partial(drams)) {
-        rm_doctor_add(
-            exam, GROUP, "memory", RESMON_DOCTOR_NOT_READABLE, "",
-            "only %u of %u counters of memory (dram) can be read and count, which do not measure "
-            "all of it: a model takes their place",
-            drams.readable, drams.all);
+        rm_doctor_add(exam, GROUP, "memory", RESMON_DOCTOR_NOT_READABLE, "",
+                      "only %u of %u counters of memory (dram) can be read and count, which is not "
+                      "all of it: a model is used instead",
+                      drams.readable, drams.all);
     } else if (drams.readable > 0) {
         rm_doctor_add(exam, GROUP, "memory", RESMON_DOCTOR_READY, "",
                       "its energy is measured: RAPL, dram of %u package%s", drams.readable,
@@ -299,16 +297,16 @@ static void add_memory(const struct zones *zones)
     } else {
         rm_doctor_add(exam, GROUP, "memory",
                       drams.all > 0 ? RESMON_DOCTOR_NOT_READABLE : RESMON_DOCTOR_ABSENT, "",
-                      "its energy is not measured: a model by %s takes its place",
+                      "its energy is not measured: a model by %s is used instead",
                       modules > 0 ? "the number of modules" : "size");
     }
     if (modules > 0) {
-        rm_doctor_add(exam, GROUP, "memory modules", RESMON_DOCTOR_READY, "", "EDAC knows of %u",
+        rm_doctor_add(exam, GROUP, "memory modules", RESMON_DOCTOR_READY, "", "EDAC reports %u",
                       modules);
     } else {
-        rm_doctor_add(exam, GROUP, "memory modules", RESMON_DOCTOR_ABSENT, "",
-                      "no driver of EDAC tells their number: where it is needed, it is taken from "
-                      "the size");
+        rm_doctor_add(
+            exam, GROUP, "memory modules", RESMON_DOCTOR_ABSENT, "",
+            "no driver of EDAC reports their number: if needed, it is estimated from the size");
     }
 }
 
@@ -323,7 +321,7 @@ static void add_other_root(struct rm_doctor_exam *exam)
         rm_doctor_add(
             exam, GROUP, "RESMON_ENERGY_ROOT",
             access(path, R_OK | X_OK) == 0 ? RESMON_DOCTOR_READY : RESMON_DOCTOR_NOT_READABLE,
-            remedy, "monitors look for RAPL below %.120s, and not where this looks", path);
+            remedy, "monitors look for RAPL below %.120s, not where this report does", path);
     }
 }
 

@@ -68,11 +68,11 @@ static void add_closed_pmu(struct rm_doctor_exam *exam, const char *name, const 
     rm_doctor_add(exam, GROUP, name, RESMON_DOCTOR_NOT_READABLE,
                   exam->has_zones
                       ? ""
-                      : "an administrator sets kernel.perf_event_paranoid to 0, which "
-                        "lets every user count what all others do; " RM_DOCTOR_ONE_PROGRAM,
+                      : "an administrator sets kernel.perf_event_paranoid to 0, which lets every "
+                        "user measure the processes of all others; " RM_DOCTOR_ONE_PROGRAM,
                   "the PMU \"power\" of perf needs CAP_PERFMON or kernel.perf_event_paranoid 0%s",
                   exam->is_rapl_enough ? why
-                  : exam->has_zones    ? "; opening the zones above is the better way"
+                  : exam->has_zones    ? "; better give access to the zones above"
                                        : "");
 }
 
@@ -89,11 +89,11 @@ void rm_doctor_pmu_power(struct rm_doctor_exam *exam)
     exam->is_pmu_readable = pmu.has_packages;
     if (pmu.opened > 0 && pmu.dead == pmu.opened) {
         rm_doctor_add(exam, GROUP, name, RESMON_DOCTOR_ABSENT, "",
-                      "the PMU \"power\" of perf can be opened, and counts nothing here%s", why);
+                      "the PMU \"power\" of perf can be opened, but counts nothing here%s", why);
     } else if (pmu.opened > 0) {
         rm_doctor_add(exam, GROUP, name, RESMON_DOCTOR_READY, "",
                       "the PMU \"power\" of perf can be opened%s%s%s%s",
-                      pmu.has_packages ? "" : ", and does not measure the packages",
+                      pmu.has_packages ? "" : ", but does not measure the packages",
                       pmu.dead > 0 ? "; " : "", pmu.still, why);
     } else if (pmu.error == EACCES || pmu.error == EPERM) {
         add_closed_pmu(exam, name, why);

@@ -126,7 +126,7 @@ static void write_remedies(struct rm_buffer *buffer, const resmon_doctor_entry *
         }
     }
     if (number == 0) {
-        rm_buffer_puts(buffer, "\nNothing is to be done.\n");
+        rm_buffer_puts(buffer, "\nNo action is needed.\n");
     }
 }
 

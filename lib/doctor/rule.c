@@ -23,16 +23,15 @@ static void write_sysusers(struct rm_buffer *buffer, const struct rm_doctor_rule
 
 static void write_risk(struct rm_buffer *buffer, const struct rm_doctor_rule *rule)
 {
-    rm_buffer_printf(
-        buffer,
-        "# Group %s may read the energy counters of RAPL (libresmon).\n"
-        "#\n"
-        "# The kernel keeps them for root since 2020 (CVE-2020-8694, \"PLATYPUS\"): whoever reads\n"
-        "# them often learns about the data that other programs work on, such as their keys.  So\n"
-        "# put into the group only who may know that.  0444 in place of 0440 lets everybody read:\n"
-        "# on machines where all users trust each other.\n"
-        "#\n",
-        rule->group);
+    rm_buffer_printf(buffer,
+                     "# Group %s may read the energy counters of RAPL (libresmon).\n"
+                     "#\n"
+                     "# Since 2020 only root may read them (CVE-2020-8694, \"PLATYPUS\"): frequent "
+                     "readings reveal\n# data that other programs work on, such as their keys.  So "
+                     "add only trusted users to the\n# group.  0444 in place of 0440 lets "
+                     "everybody read: for machines where all users trust\n# each other.\n"
+                     "#\n",
+                     rule->group);
 }
 
 /*
@@ -46,7 +45,7 @@ static void write_udev(struct rm_buffer *buffer, const struct rm_doctor_rule *ru
         buffer,
         "# Each zone, when it appears and at boot: every socket and die, their parts (core,\n"
         "# uncore, dram) and the platform (psys), of every driver (MSR, MMIO, TPMI).\n"
-        "# Name and range are everybody's already, but on some kernels (Ubuntu's 5.4).\n"
+        "# Everybody can read name and range already, except on some kernels (Ubuntu's 5.4).\n"
         "ACTION!=\"remove\", SUBSYSTEM==\"powercap\", TEST==\"energy_uj\", \\\n"
         "  RUN+=\"/bin/chgrp %s %%S%%p/energy_uj\", \\\n"
         "  RUN+=\"/bin/chmod 0440 %%S%%p/energy_uj\", \\\n"
@@ -70,9 +69,9 @@ static void write_tmpfiles(struct rm_buffer *buffer, const struct rm_doctor_rule
         rm_buffer_printf(buffer, "z /sys/devices/virtual/powercap/%s/energy_uj 0440 root %s -\n",
                          levels[i], rule->group);
     }
-    rm_buffer_puts(buffer,
-                   "# Name and range are everybody's already, but on some kernels (Ubuntu's "
-                   "5.4).\n");
+    rm_buffer_puts(
+        buffer,
+        "# Everybody can read name and range already, except on some kernels (Ubuntu's 5.4).\n");
     for (size_t i = 0; i < RM_ARRAY_LEN(levels); i++) {
         rm_buffer_printf(buffer,
                          "z /sys/devices/virtual/powercap/%s/name 0444 root root -\n"
@@ -84,7 +83,7 @@ static void write_tmpfiles(struct rm_buffer *buffer, const struct rm_doctor_rule
 
 static void write_sysctl(struct rm_buffer *buffer, const struct rm_doctor_rule *rule)
 {
-    bool is_enough = rule->has_level && rule->level <= LEVEL_OWN;
+    bool is_open = rule->has_level && rule->level < LEVEL_OWN; /* a file must not close it */
     rm_buffer_puts(
         buffer,
         "# Users may count cycles, instructions and cache misses of their own processes, in user\n"
@@ -99,11 +98,12 @@ static void write_sysctl(struct rm_buffer *buffer, const struct rm_doctor_rule *
         "#     setcap cap_perfmon=ep PROGRAM\n"
         "# Such a program looks at no environment variable of libresmon, and at no "
         "LD_LIBRARY_PATH.\n");
-    if (is_enough) {
-        rm_buffer_printf(buffer,
-                         "#\n# On this machine it is %lld already: nothing is to be done.\n"
-                         "#kernel.perf_event_paranoid = %d\n",
-                         (long long)rule->level, LEVEL_OWN);
+    if (is_open) {
+        rm_buffer_printf(
+            buffer,
+            "#\n# On this machine it is %lld already, which allows more: no action is needed.\n"
+            "#kernel.perf_event_paranoid = %d\n",
+            (long long)rule->level, LEVEL_OWN);
     } else {
         rm_buffer_printf(buffer, "kernel.perf_event_paranoid = %d\n", LEVEL_OWN);
     }
@@ -159,7 +159,7 @@ resmon_status rm_doctor_rule_write(struct rm_buffer *buffer, const struct rm_doc
                                    int32_t file)
 {
     if (file < RESMON_DOCTOR_FILE_ALL || (size_t)file >= RM_ARRAY_LEN(files)) {
-        return rm_error(RESMON_EINVAL, "there is no file %d: RESMON_DOCTOR_FILE_* are", (int)file);
+        return rm_error(RESMON_EINVAL, "there is no file %d; use RESMON_DOCTOR_FILE_*", (int)file);
     }
     if (file == RESMON_DOCTOR_FILE_ALL) {
         write_all(buffer, rule);

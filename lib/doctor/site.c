@@ -8,7 +8,7 @@
 
 #define SITE_FILE "etc/resmon/site.conf"
 
-#define WORLD "emissions are of the world's average, %.0f g/kWh"
+#define WORLD "emissions use the world average, %.0f g/kWh"
 
 static const char name_place[] =
     "an administrator writes \"country = FR\" (and \"pue = 1.25\", if it is known) into "
@@ -27,10 +27,11 @@ static void add_place(struct rm_doctor_exam *exam, const struct rm_site *site, c
     const char *named = site->country[0] != '\0' ? site->country : site->cloud_region;
     struct rm_intensity found = rm_intensity_find(&place);
     if (found.basis != RESMON_CARBON_BASIS_WORLD) {
-        rm_doctor_add(
-            exam, "site", "place", RESMON_DOCTOR_READY, "", "emissions are of %s, %.0f g/kWh%s%s",
-            found.basis == RESMON_CARBON_BASIS_GIVEN ? "the given figure" : found.place,
-            found.g_per_kwh, file != NULL ? "; the site's file is " : "", file != NULL ? file : "");
+        rm_doctor_add(exam, "site", "place", RESMON_DOCTOR_READY, "",
+                      "emissions use the carbon intensity of %s: %.0f g/kWh%s%s",
+                      found.basis == RESMON_CARBON_BASIS_GIVEN ? "the settings" : found.place,
+                      found.g_per_kwh, file != NULL ? "; the site's file is " : "",
+                      file != NULL ? file : "");
     } else if (named[0] != '\0') {
         rm_doctor_add(exam, "site", "place", RESMON_DOCTOR_GARBLED, name_place,
                       "the place '%s' is not known: " WORLD, named, found.g_per_kwh);
@@ -55,7 +56,7 @@ void rm_doctor_site(struct rm_doctor_exam *exam)
     resmon_status status = rm_site_read(&environment, &site);
     if (status != RESMON_OK) {
         rm_doctor_add(exam, "site", "place", rm_doctor_status(status),
-                      "correct it: a file counts only up to its mistake", "%s",
+                      "correct it: the file is read only up to its first mistake", "%s",
                       resmon_last_error());
         return;
     }

@@ -35,21 +35,22 @@ static resmon_status add_row(struct rm_doctor_exam *exam, const struct row *row)
 
 void rm_doctor_gpu(struct rm_doctor_exam *exam)
 {
-    static const struct row driver = {"gpu",
-                                      "NVIDIA driver",
-                                      "proc/driver/nvidia/version",
-                                      "the NVIDIA driver is loaded",
-                                      "no NVIDIA driver is loaded",
-                                      "the NVIDIA driver is loaded, but does not say which",
-                                      "",
-                                      ""};
+    static const struct row driver = {
+        "gpu",
+        "NVIDIA driver",
+        "proc/driver/nvidia/version",
+        "the NVIDIA driver is loaded",
+        "no NVIDIA driver is loaded",
+        "the NVIDIA driver is loaded, but does not report its version",
+        "",
+        ""};
     static const struct row device = {
         "gpu",
         "NVIDIA device",
         "dev/nvidiactl",
         "/dev/nvidiactl can be opened",
         "there is no /dev/nvidiactl, though the driver is loaded",
-        "/dev/nvidiactl is closed to this process",
+        "this process may not open /dev/nvidiactl",
         "in a container: start it with --gpus all; in a batch job: ask for a GPU; else an "
         "administrator runs nvidia-modprobe",
         "in a batch job: ask for a GPU; else an administrator lets this user open /dev/nvidia*"};
@@ -78,7 +79,7 @@ static void add_controller(struct rm_doctor_exam *exam, const struct rm_cgroup *
                   files[place->version],
                   verdict == RESMON_DOCTOR_READY    ? "of this process's group can be read"
                   : verdict == RESMON_DOCTOR_ABSENT ? "is not there, as in the root group"
-                                                    : "is closed to this process");
+                                                    : "may not be read by this process");
 }
 
 /* Not of a tree of files. */
@@ -89,10 +90,10 @@ static void add_forks(struct rm_doctor_exam *exam)
     rm_fork_events_close(&events);
     rm_doctor_add(exam, "kernel", "forks", is_told ? RESMON_DOCTOR_READY : RESMON_DOCTOR_ABSENT, "",
                   "%s",
-                  is_told ? "the kernel tells who forks: no descendant is missed whose parent ends "
-                            "between two samples"
-                          : RM_FORKS_UNTOLD ": outside of \"resmon run\", descendants are missed "
-                                            "whose parent ends between two samples");
+                  is_told ? "the kernel reports forks: descendants whose parent ends between two "
+                            "samples are not missed"
+                          : RM_FORKS_UNTOLD ": outside of \"resmon run\", descendants whose parent "
+                                            "ends between two samples are missed");
 }
 
 void rm_doctor_kernel(struct rm_doctor_exam *exam)
@@ -100,11 +101,12 @@ void rm_doctor_kernel(struct rm_doctor_exam *exam)
     static const struct row rows[] = {
         {"kernel", "smaps_rollup", "proc/self/smaps_rollup",
          "PSS and USS can be read (RESMON_FLAG_SMAPS)",
-         "this kernel (before 4.14, or without CONFIG_PROC_PAGE_MONITOR) tells no PSS and no USS",
-         "PSS and USS are closed to this process", "", ""},
+         "this kernel (before 4.14, or without CONFIG_PROC_PAGE_MONITOR) does not report PSS and "
+         "USS",
+         "this process may not read PSS and USS", "", ""},
         {"kernel", "pressure", "proc/pressure/cpu", "pressure stall information can be read",
-         "this kernel keeps no pressure stall information",
-         "pressure stall information is closed to this process",
+         "this kernel has no pressure stall information",
+         "this process may not read pressure stall information",
          "an administrator boots with psi=1, if the kernel has CONFIG_PSI (4.20 and later)", ""},
     };
     static const char *const memory_files[3] = {"", "memory.usage_in_bytes", "memory.current"};

@@ -37,8 +37,9 @@ static void add_unwinding(struct rm_doctor_exam *exam)
     resmon_status status = exam->tools->open_unwinding();
     int32_t verdict = rm_doctor_status(status);
     if (status == RESMON_OK) {
-        rm_doctor_add(exam, GROUP, name, verdict, "",
-                      "stacks can be followed: libunwind is there, and process_vm_readv() works");
+        rm_doctor_add(
+            exam, GROUP, name, verdict, "",
+            "stacks can be unwound: libunwind is available, and process_vm_readv() works");
     } else if (verdict == RESMON_DOCTOR_ABSENT) {
         rm_doctor_add(exam, GROUP, name, verdict,
                       "install libunwind (libunwind8 of Debian and Ubuntu)", "%s",
@@ -56,9 +57,10 @@ static void add_lines(struct rm_doctor_exam *exam)
     static const char name[] = "lines";
     resmon_status status = exam->tools->open_lines();
     if (status == RESMON_OK) {
-        rm_doctor_add(exam, GROUP, name, RESMON_DOCTOR_READY, "",
-                      "libdw is there: lines and inlined functions are named where a program has "
-                      "debug information");
+        rm_doctor_add(
+            exam, GROUP, name, RESMON_DOCTOR_READY, "",
+            "libdw is available: lines and inlined functions are named where a program has "
+            "debug information");
     } else {
         rm_doctor_add(exam, GROUP, name, rm_doctor_status(status),
                       "install libdw (libdw1 of Debian and Ubuntu)",
@@ -76,7 +78,7 @@ static void add_signal(struct rm_doctor_exam *exam)
                       "%s is free for samples of CPU time and of a peak", signal);
     } else {
         rm_doctor_add(exam, GROUP, name, RESMON_DOCTOR_NOT_READABLE,
-                      "the program leaves one of them alone",
+                      "the program must leave one of them unused",
                       "this program handles SIGURG, SIGSTKFLT and SIGPROF itself: there are no "
                       "samples of CPU time, and none of a peak");
     }
@@ -105,7 +107,7 @@ static void add_faults(struct rm_doctor_exam *exam)
         add_faults_here(exam, name);
     } else if (!rm_file_exists(&exam->root, "proc/sys/kernel/perf_event_paranoid")) {
         rm_doctor_add(exam, GROUP, name, RESMON_DOCTOR_ABSENT, "",
-                      "this kernel has no perf events: growth of memory has no stacks");
+                      "this kernel has no perf events: there are no stacks of memory's growth");
     } else if (rm_doctor_may_count(exam)) {
         rm_doctor_add(exam, GROUP, name, RESMON_DOCTOR_READY, "",
                       "kernel.perf_event_paranoid lets page faults be sampled");
@@ -137,17 +139,17 @@ static void add_lock(struct rm_doctor_exam *exam)
                       "kernel.perf_event_mlock_kb cannot be read");
     } else if (!rm_parse_u64(&text, &kib) || rm_text_left(&text) > 0) {
         rm_doctor_add(exam, GROUP, name, RESMON_DOCTOR_GARBLED, "",
-                      "kernel.perf_event_mlock_kb is '%s', which is no number", line);
+                      "kernel.perf_event_mlock_kb is '%s', which is not a number", line);
     } else if (kib < ring_kib(RM_PERF_RING_LEAST_BYTES)) {
         rm_doctor_add(exam, GROUP, name, RESMON_DOCTOR_NOT_READABLE,
                       "an administrator sets kernel.perf_event_mlock_kb to 516, or more",
-                      "%llu KiB for each CPU are no room for a ring of page faults, unless "
+                      "%llu KiB for each CPU are too few for a ring buffer of page faults, unless "
                       "\"ulimit -l\" or privileges allow more",
                       (unsigned long long)kib);
     } else {
         rm_doctor_add(exam, GROUP, name, RESMON_DOCTOR_READY, "",
-                      "%llu KiB for each CPU may be rings of page faults, which take %llu KiB for "
-                      "a thread, or down to %llu; \"ulimit -l\" and privileges allow more",
+                      "%llu KiB for each CPU may be ring buffers of page faults; a thread needs "
+                      "%llu KiB, at least %llu; \"ulimit -l\" and privileges allow more",
                       (unsigned long long)kib, (unsigned long long)most,
                       (unsigned long long)ring_kib(RM_PERF_RING_LEAST_BYTES));
     }

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "engine/block_memory.h"
 
+#include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/compiler.h"
@@ -109,15 +111,9 @@ void rm_block_memory_unmap(void *mapping)
 
 /* In memory, and copied out, unless the file is memory itself.  A file on another machine is never
  * mapped: where its server goes away, that ends the program. */
-static resmon_status map_recording(struct rm_block_memory *memory, const char *record,
-                                   struct rm_mapping *mapping, uint64_t bytes)
+static resmon_status map_file(struct rm_block_memory *memory, char path[RM_PATH_BYTES],
+                              struct rm_mapping *mapping, uint64_t bytes)
 {
-    char path[RM_PATH_BYTES];
-    resmon_status status = settle_path(record, path);
-    status = status == RESMON_OK ? rm_recording_check_free(path) : status;
-    if (status != RESMON_OK) {
-        return status;
-    }
     char *name = strrchr(path, '/') + 1;
     char first = *name;
     *name = '\0';
@@ -127,21 +123,39 @@ static resmon_status map_recording(struct rm_block_memory *memory, const char *r
         return rm_mapping_file(mapping, path, bytes);
     }
     memory->record_system = system.name;
-    status = rm_recorder_make(path, bytes, system.is_remote, mapping, &memory->recorder);
+    resmon_status status =
+        rm_recorder_make(path, bytes, system.is_remote, mapping, &memory->recorder);
     if (status != RESMON_ENOTSUP || system.is_remote) {
         return status;
     }
     rm_log(RESMON_LOG_WARNING,
-           "record: scopes wait where %s stalls (%s), since the run cannot be kept in memory: %s",
+           "record: scopes wait if the file system of %s (%s) stalls, since the run cannot be kept "
+           "in memory: %s",
            path, system.name, resmon_last_error());
     return rm_mapping_file(mapping, path, bytes);
+}
+
+/* `resmon run` finds the recording by a link. */
+static resmon_status map_recording(struct rm_block_memory *memory, const struct rm_options *options,
+                                   struct rm_mapping *mapping, uint64_t bytes)
+{
+    char path[RM_PATH_BYTES];
+    resmon_status status = settle_path(options->values.record, path);
+    status = status == RESMON_OK ? rm_recording_check_free(path) : status;
+    status = status == RESMON_OK ? map_file(memory, path, mapping, bytes) : status;
+    if (status == RESMON_OK && options->run_record != NULL &&
+        symlink(path, options->run_record) != 0) {
+        rm_log(RESMON_LOG_WARNING, "resmon run does not find the recording %s (errno %d)", path,
+               errno);
+    }
+    return status;
 }
 
 static resmon_status map(struct rm_block_memory *memory, const struct rm_options *options,
                          struct rm_mapping *mapping, uint64_t bytes)
 {
     const char *record = options->values.record;
-    const char *wished = options->run_record;
+    const char *wished = record == NULL ? options->run_record : NULL;
     memory->is_of_run = wished != NULL && rm_mapping_file(mapping, wished, bytes) == RESMON_OK;
     if (memory->is_of_run) {
         return RESMON_OK;
@@ -149,7 +163,7 @@ static resmon_status map(struct rm_block_memory *memory, const struct rm_options
     if (record == NULL) {
         return rm_mapping_anonymous(mapping, bytes);
     }
-    resmon_status status = map_recording(memory, record, mapping, bytes);
+    resmon_status status = map_recording(memory, options, mapping, bytes);
     return status == RESMON_OK ? RESMON_OK : rm_error_within(status, "record");
 }
 

@@ -47,7 +47,7 @@ static bool is_live(const struct rm_capture *capture)
 static resmon_status add_part(struct rm_capture *capture, struct resmon_run *part)
 {
     if (capture->part_count == MOST_PARTS) {
-        return rm_error(RESMON_ENOSPC, "%u processes were joined: no more", MOST_PARTS);
+        return rm_error(RESMON_ENOSPC, "at most %u processes can be joined to a run", MOST_PARTS);
     }
     struct resmon_run **parts =
         rm_grow(capture->parts, capture->part_count, &capture->part_room,

@@ -193,7 +193,7 @@ resmon_status rm_delivery_get(struct rm_delivery *delivery, size_t index,
                               resmon_sink_info *ret_info)
 {
     if (index >= delivery->sink_count) {
-        return rm_error(RESMON_ENOENT, "sink %zu: the monitor has %zu", index,
+        return rm_error(RESMON_ENOENT, "there is no sink %zu: the monitor has %zu", index,
                         delivery->sink_count);
     }
     rm_lane_get(delivery->sinks[index].lane, delivery->sinks[index].index, ret_info);

@@ -229,7 +229,7 @@ static resmon_status start(struct rm_gpus **ret_gpus)
     bool is_there = wait_for(gpus, is_open, OPEN_NS);
     status = is_there ? gpus->status : RESMON_ETIMEDOUT;
     char why[sizeof gpus->why];
-    (void)rm_text_set(why, sizeof why, is_there ? gpus->why : "NVML does not answer");
+    (void)rm_text_set(why, sizeof why, is_there ? gpus->why : "NVML did not answer in time");
     (void)pthread_mutex_unlock(&gpus->lock);
     if (status != RESMON_OK) {
         stop(gpus);

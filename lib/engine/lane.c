@@ -266,9 +266,10 @@ static void end_sink(struct rm_lane *lane, struct lane_sink *sink)
 {
     if (is_on(sink) && sink->ops.stop != NULL) {
         struct call call = call_begin(lane, sink, "stop");
-        resmon_status status = lane->final_run != NULL
-                                   ? sink->ops.stop(sink->context, lane->final_run)
-                                   : rm_error(RESMON_ENOMEM, "there is no finished run to show it");
+        resmon_status status =
+            lane->final_run != NULL
+                ? sink->ops.stop(sink->context, lane->final_run)
+                : rm_error(RESMON_ENOMEM, "there is no finished run to deliver to it");
         call_end(&call, status);
         note_end(lane, sink, status);
     }
@@ -620,7 +621,7 @@ static void leave_behind(struct rm_lane *lane)
     lane->end_status = RESMON_ETIMEDOUT;
     const char *name = lane->current != NULL ? lane->current->info.name : "?";
     (void)snprintf(lane->end_text, sizeof lane->end_text,
-                   "sink %s did not return in time; it was left behind", name);
+                   "sink %s did not return in time; the run ended without it", name);
     for (size_t i = 0; i < lane->sink_count; i++) {
         struct lane_sink *sink = &lane->sinks[i];
         if (sink == lane->current) {
@@ -628,8 +629,8 @@ static void leave_behind(struct rm_lane *lane)
             note_late(sink, lane->end_text);
         } else if (!sink->is_ended && is_on(sink)) {
             char why[RM_ERROR_TEXT_BYTES];
-            (void)snprintf(why, sizeof why, "its end waits for sink %s, which did not return",
-                           name);
+            (void)snprintf(why, sizeof why,
+                           "it was not ended: it waits for sink %s, which did not return", name);
             note_late(sink, why);
         }
     }

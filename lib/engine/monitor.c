@@ -71,7 +71,8 @@ static bool is_inherited(const resmon_monitor *monitor)
 static resmon_status check_life(const resmon_monitor *monitor, enum life low, enum life high)
 {
     if (is_inherited(monitor)) {
-        return rm_error(RESMON_ESTATE, "this monitor belongs to process %ld, which forked",
+        return rm_error(RESMON_ESTATE,
+                        "this monitor belongs to process %ld; a forked child cannot use it",
                         (long)monitor->pid);
     }
     int life = RM_LOAD_ACQUIRE(&monitor->life);
@@ -643,7 +644,9 @@ resmon_status rm_monitor_join(resmon_monitor *monitor, struct resmon_run *part)
 {
     resmon_status status = check_life(monitor, LIFE_RUNNING, LIFE_RUNNING);
     if (status == RESMON_OK && monitor->session != NULL) {
-        status = rm_error(RESMON_EINVAL, "a monitor with scopes of its own joins no others");
+        status =
+            rm_error(RESMON_EINVAL,
+                     "a monitor that records scopes itself cannot join those of other processes");
     }
     if (status == RESMON_OK) {
         status = rm_capture_join(&monitor->capture, part);
@@ -657,8 +660,9 @@ resmon_status rm_monitor_set_begin(resmon_monitor *monitor, int64_t at_ns,
     resmon_status status = check_life(monitor, LIFE_NEW, LIFE_NEW);
     int64_t pid = monitor->options.values.pid;
     if (status == RESMON_OK && (pid == 0 || pid == (int64_t)getpid())) {
-        status = rm_error(RESMON_ENOTSUP, "this monitor observes no other process, whose beginning "
-                                          "could be told");
+        status =
+            rm_error(RESMON_ENOTSUP,
+                     "only a monitor of another process accepts the time when that process began");
     }
     if (status == RESMON_OK) {
         monitor->begin = (struct rm_begin){.at_ns = at_ns, .usage = *usage};
@@ -676,7 +680,7 @@ resmon_status rm_monitor_set_usage(resmon_monitor *monitor, const resmon_run_usa
         bool is_first = rm_usage_store(monitor->block.header, usage);
         (void)pthread_mutex_unlock(&monitor->label_lock);
         if (!is_first) {
-            return rm_error(RESMON_EBUSY, "the usage of the process has been said before");
+            return rm_error(RESMON_EBUSY, "the usage of the process is already set");
         }
         RM_STORE_RELEASE(&monitor->sampling.sampler.collect.usage, &monitor->block.header->usage);
         rm_sampling_end(&monitor->sampling);

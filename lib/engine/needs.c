@@ -15,8 +15,8 @@ static resmon_status refuse_stacks(const char *what, uint64_t stacks)
     bool has_cpu = (stacks & RESMON_STACKS_CPU) != 0;
     bool has_memory = (stacks & RESMON_STACKS_MEMORY) != 0;
     return rm_error(RESMON_EINVAL,
-                    "%s is made of stacks of %s%s%s, which stacks= leaves out; add them there, or "
-                    "leave stacks= out",
+                    "%s needs stacks of %s%s%s, which stacks= does not include: add them there, or "
+                    "omit stacks=",
                     what, has_cpu ? "cpu" : "", has_cpu && has_memory ? " or " : "",
                     has_memory ? "memory" : "");
 }

@@ -175,12 +175,12 @@ static resmon_status revive(struct rm_recorder *recorder)
         return status;
     }
     if (!rm_kept_open(&again, recorder->path, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY)) {
-        return rm_error_errno(errno, "cannot open %s, which the program has closed",
+        return rm_error_errno(errno, "cannot reopen %s, which the program has closed",
                               recorder->path);
     }
     if (!is_record(recorder, &again)) {
         rm_kept_close(&again);
-        return rm_error(RESMON_EIO, "the program has closed %s, and another file has its name",
+        return rm_error(RESMON_EIO, "the program has closed %s, and another file now has this name",
                         recorder->path);
     }
     recorder->file = again;
@@ -194,7 +194,7 @@ static void copy_out(struct rm_recorder *recorder)
         status = write_copy(recorder);
     }
     if (status != RESMON_OK) {
-        rm_log(RESMON_LOG_WARNING, "record: %s; it is tried again", resmon_last_error());
+        rm_log(RESMON_LOG_WARNING, "record: %s; libresmon tries again", resmon_last_error());
     }
 }
 
@@ -212,12 +212,11 @@ static resmon_status check_removal(const struct rm_recorder *recorder)
     bool is_replaced = rm_infile_open(&other, recorder->path, RM_MAX_RUN_BYTES) == RESMON_OK &&
                        rm_recording_is(&other);
     rm_infile_close(&other);
-    return is_replaced
-               ? rm_error(RESMON_EBUSY,
-                          "another recording has taken the place of %s: a '%%p' in the path gives "
-                          "each process its own",
-                          recorder->path)
-               : RESMON_OK;
+    return is_replaced ? rm_error(RESMON_EBUSY,
+                                  "another recording has replaced %s: write '%%p' in the path so "
+                                  "that each process has its own",
+                                  recorder->path)
+                       : RESMON_OK;
 }
 
 static resmon_status copy_last(struct rm_recorder *recorder)
@@ -430,7 +429,9 @@ resmon_status rm_recorder_make(const char *path, uint64_t bytes, bool is_remote,
         return rm_error(RESMON_ENOTSUP, "a path longer than %d bytes", RM_BLOCK_RECORD_BYTES - 1);
     }
     if (rm_record_file_bytes(bytes) > (uint64_t)RM_MAX_RUN_BYTES) {
-        return rm_error(RESMON_ENOTSUP, "two copies of it could not be loaded again");
+        return rm_error(
+            RESMON_ENOTSUP,
+            "the recording has two copies of the run, which would be too large to load");
     }
     struct rm_recorder *recorder = new_recorder(path, bytes);
     if (recorder == NULL) {
@@ -441,7 +442,7 @@ resmon_status rm_recorder_make(const char *path, uint64_t bytes, bool is_remote,
     recorder->is_remote = is_remote;
     if (rm_thread_start(&recorder->thread, &told) != RESMON_OK) {
         free_recorder(recorder);
-        return rm_error(RESMON_ENOTSUP, "no thread can be had for it");
+        return rm_error(RESMON_ENOTSUP, "cannot start the thread that writes the recording");
     }
     resmon_status status;
     (void)wait_until_done(recorder, MAKE, RM_WAIT_FOR_EVER, &status);
@@ -486,10 +487,10 @@ resmon_status rm_recorder_wait(struct rm_recorder *recorder, int64_t deadline_ns
     if (wait_until_done(recorder, END, deadline_ns, &status)) {
         return status;
     }
-    rm_log(RESMON_LOG_WARNING, "record: %s was not written in time; that was left behind",
+    rm_log(RESMON_LOG_WARNING, "record: %s was not written in time and may be incomplete",
            recorder->path);
     return rm_error(RESMON_ETIMEDOUT,
-                    "the recording %s was not written in time: what it lacks is in %s",
+                    "the recording %s was not written in time: the rest of its data is in %s",
                     recorder->path, rm_memory_directory);
 }
 

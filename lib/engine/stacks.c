@@ -155,8 +155,9 @@ static void *run_outside(void *context)
                               resmon_last_error());
         }
     } else if (stacks->round.wanted == RESMON_STACKS_PEAK) {
-        say_failure(stacks, RESMON_STACKS_PEAK,
-                    rm_error(RESMON_ENOTSUP, "stacks at a peak are of this process only"));
+        say_failure(
+            stacks, RESMON_STACKS_PEAK,
+            rm_error(RESMON_ENOTSUP, "stacks at a peak can be taken of the own process only"));
     } else {
         rm_outside_tell_kinds(outside);
     }

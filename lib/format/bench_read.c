@@ -13,7 +13,7 @@
 
 static resmon_status no_bench(const char *what)
 {
-    return rm_error(RESMON_EFORMAT, "this is no benchmark: %s", what);
+    return rm_error(RESMON_EFORMAT, "this is not a benchmark: %s", what);
 }
 
 /* A number that an int32_t can hold, or 0. */
@@ -104,7 +104,7 @@ static resmon_status read_runs(struct rm_group *group, const struct rm_json *res
     size_t runs = rm_json_count(rm_json_get(result, "times"));
     const struct rm_json *code = rm_json_first(rm_json_get(result, "exit_codes"));
     if (runs == 0 || runs > MOST_RUNS) {
-        return no_bench("a result of it has no \"times\"");
+        return no_bench("a result has no \"times\"");
     }
     for (size_t run = 0; run < runs && status == RESMON_OK; run++) {
         status = rm_group_add_empty(group, (struct rm_group_run){small(code), 0});
@@ -118,7 +118,7 @@ static resmon_status read_result(const struct rm_json *result, struct rm_groups 
 {
     const char *name = rm_json_text(rm_json_get(result, "command"));
     if (name == NULL) {
-        return no_bench("a result of it has no \"command\"");
+        return no_bench("a result has no \"command\"");
     }
     struct rm_group *group = rm_groups_add(groups, name);
     size_t room = rm_json_count(rm_json_get(result, "figures")) + RM_ARRAY_LEN(plain);

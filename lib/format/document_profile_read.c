@@ -328,7 +328,7 @@ resmon_status rm_document_read_profile(struct resmon_run *run, const struct rm_j
         return RESMON_OK;
     }
     if (!rm_json_is_object(profile)) {
-        return rm_error(RESMON_EFORMAT, "profile is no object");
+        return rm_error(RESMON_EFORMAT, "profile is not an object");
     }
     for (size_t i = 0; i < RM_ARRAY_LEN(parts) && status == RESMON_OK; i++) {
         status = parts[i](&reader, profile);

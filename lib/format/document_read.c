@@ -129,7 +129,7 @@ static resmon_status check_ranks(const struct resmon_run *run)
     for (size_t i = 0; i < run->rank_count; i++) {
         int64_t node = run->ranks[i].node;
         if (node < 0 || (size_t)node >= run->node_count) {
-            return rm_error(RESMON_EFORMAT, "ranks[%zu].node is no index of nodes", i);
+            return rm_error(RESMON_EFORMAT, "ranks[%zu].node is not an index of nodes", i);
         }
     }
     return RESMON_OK;
@@ -349,7 +349,7 @@ static resmon_status make_walls(struct resmon_run *run, const struct rm_json *ar
         return RESMON_OK;
     }
     if (!has_walls(run, array, 0)) {
-        return rm_error(RESMON_EFORMAT, "a scope has no over_ranks.wall_ns of %zu numbers",
+        return rm_error(RESMON_EFORMAT, "over_ranks.wall_ns of a scope does not have %zu numbers",
                         run->rank_count);
     }
     run->rank_walls =

@@ -31,7 +31,7 @@ static resmon_status check_name(const char *name)
     for (size_t i = 0; i < RM_ARRAY_LEN(own_names); i++) {
         if (strcmp(name, own_names[i]) == 0) {
             return rm_error(RESMON_EINVAL,
-                            "the label '%s' is set by the library: call it otherwise", name);
+                            "the label '%s' is set by the library: choose another name", name);
         }
     }
     return RESMON_OK;

@@ -355,7 +355,8 @@ static resmon_status read_member(const struct rm_member *member, enum part part,
         return read_text(value, at, run);
     case RM_TYPE_ADDRESS:
         if (!rm_record_read_address(value, &read.count)) {
-            return rm_error(RESMON_EFORMAT, "an address of a run document is none");
+            return rm_error(RESMON_EFORMAT,
+                            "an address in the run document is not a hexadecimal number");
         }
         break;
     case RM_TYPE_ESTIMATES:

@@ -25,7 +25,7 @@ resmon_status rm_stacks_check(const struct resmon_run *run, int32_t kind)
     }
     return rm_error(RESMON_ENOENT, "the run has no stacks%s%s%s%s", kind >= 0 ? " of " : "",
                     kind >= 0 ? rm_stack_kind_names[kind] : "",
-                    reason[0] != '\0' ? ": " : ": they were not asked for (stacks=)", reason);
+                    reason[0] != '\0' ? ": " : ": they were not requested (stacks=)", reason);
 }
 
 size_t rm_stacks_scopes(const struct resmon_run *run, int64_t scope, uint32_t path[RM_STACK_SCOPES])

@@ -257,7 +257,7 @@ resmon_status rm_hostlist_add_pairs(struct rm_hosts *hosts, struct rm_text text)
     while (status == RESMON_OK && rm_parse_word(&text, &name)) {
         if (!rm_parse_word(&text, &slots) || !take_number(&slots, &number) ||
             slots.at != slots.end) {
-            return rm_error(RESMON_EFORMAT, "after the host '%.*s' there is no number of slots",
+            return rm_error(RESMON_EFORMAT, "after the host '%.*s' the number of slots is missing",
                             SHOWN(name));
         }
         status = rm_hosts_add(hosts, name);

@@ -172,8 +172,7 @@ static resmon_status find(struct search *search, struct rm_scratch *scratch, con
     return search->is_found
                ? RESMON_OK
                : rm_error(RESMON_ENOENT,
-                          "there is no control group of a job %s on this node (Slurm, PBS, LSF)",
-                          id);
+                          "there is no cgroup of a job %s on this node (Slurm, PBS, LSF)", id);
 }
 
 resmon_status rm_job_cgroup(const char *fs_root, const char *id, char ret_path[RM_FILE_PATH_BYTES])
@@ -182,7 +181,7 @@ resmon_status rm_job_cgroup(const char *fs_root, const char *id, char ret_path[R
     struct rm_scratch scratch = {0};
     struct search search = {.root = &root};
     if (!is_id(id)) {
-        return rm_error(RESMON_EINVAL, "'%.64s' is no id of a job", id);
+        return rm_error(RESMON_EINVAL, "'%.64s' is not the id of a job", id);
     }
     make_names(search.names, id);
     resmon_status status = rm_root_open(&root, fs_root);

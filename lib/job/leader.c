@@ -41,7 +41,7 @@ static void decline(struct rm_leader *leader, const char *format, ...)
 static void complain(struct rm_leader *leader)
 {
     decline(leader,
-            "it cannot be told which process of this host leads: %.160s; RESMON_LOCAL_RANK says it",
+            "cannot find out which process of this host leads: %.160s; set RESMON_LOCAL_RANK",
             resmon_last_error());
     rm_log(RESMON_LOG_WARNING, "%s", leader->reason);
 }
@@ -61,7 +61,7 @@ static resmon_status name_lock(struct rm_leader *leader, const resmon_job_info *
                  directory, (unsigned long)geteuid(), key, node, hash);
     return length > 0 && (size_t)length < sizeof leader->path
                ? RESMON_OK
-               : rm_error(RESMON_EINVAL, "the directory of lock files has too long a name");
+               : rm_error(RESMON_EINVAL, "the path of the directory of lock files is too long");
 }
 
 /* ---- the lock, of all leaders of this process for the same host ----------------------------- */
@@ -91,7 +91,7 @@ static resmon_status check_lock(int fd, const char *path, nlink_t *ret_links)
 {
     struct stat info;
     if (fstat(fd, &info) != 0) {
-        return rm_error_errno(errno, "cannot look at %s", path);
+        return rm_error_errno(errno, "cannot get the status of %s", path);
     }
     if (!S_ISREG(info.st_mode)) {
         return rm_error(RESMON_EACCES, "%s is not a regular file", path);
@@ -100,7 +100,7 @@ static resmon_status check_lock(int fd, const char *path, nlink_t *ret_links)
         return rm_error(RESMON_EACCES, "%s belongs to user %lu", path, (unsigned long)info.st_uid);
     }
     if (info.st_nlink > 1) {
-        return rm_error(RESMON_EACCES, "%s has other names, too", path);
+        return rm_error(RESMON_EACCES, "%s has other hard links", path);
     }
     *ret_links = info.st_nlink;
     return RESMON_OK;
@@ -117,7 +117,7 @@ static resmon_status lock_file(int fd, const char *path)
         status = check_lock(fd, path, &links); /* the leader before may have removed it just now */
     }
     return status == RESMON_OK && links == 0
-               ? rm_error(RESMON_ESTATE, "%s was removed again and again", path)
+               ? rm_error(RESMON_ESTATE, "%s was removed each time it was locked", path)
                : status;
 }
 

@@ -77,9 +77,9 @@ static resmon_status take(struct rm_site *site, const struct setting *setting, s
     struct rm_text rest = value;
     if (!rm_parse_decimal(&rest, &number) || rm_text_left(&rest) > 0 || number < setting->least ||
         number > setting->most) {
-        return rm_error(RESMON_EFORMAT, "%s: %s is '%.*s', and not a number of %g to %g", where,
-                        setting->name, (int)fmin((double)rm_text_left(&value), 40.0), value.at,
-                        setting->least, setting->most);
+        return rm_error(RESMON_EFORMAT, "%s: %s is '%.*s': it must be a number from %g to %g",
+                        where, setting->name, (int)fmin((double)rm_text_left(&value), 40.0),
+                        value.at, setting->least, setting->most);
     }
     *number_of(site, setting) = number;
     return RESMON_OK;
@@ -95,8 +95,8 @@ resmon_status rm_site_check(const struct rm_site *site, const char *where)
         }
         if (!setting->is_text && !isnan(number) &&
             !(number >= setting->least && number <= setting->most)) {
-            return rm_error(RESMON_EINVAL, "%s: %s is %g, and not %g to %g", where, setting->name,
-                            number, setting->least, setting->most);
+            return rm_error(RESMON_EINVAL, "%s: %s is %g: it must be from %g to %g", where,
+                            setting->name, number, setting->least, setting->most);
         }
     }
     return RESMON_OK;
@@ -124,14 +124,14 @@ static resmon_status take_entry(struct rm_site *site, const struct rm_ini_entry 
                         (int)fmin((double)rm_text_left(&entry->whole), 40.0), entry->whole.at);
     }
     if (rm_text_left(&entry->section) > 0) {
-        return rm_error(RESMON_EFORMAT, "%s: settings of a site stand in no section", where);
+        return rm_error(RESMON_EFORMAT, "%s: settings of a site must not be in a section", where);
     }
     if (setting == NULL) {
-        return rm_error(RESMON_EFORMAT,
-                        "%s: there is no setting '%.*s'; country, region, "
-                        "cloud_provider, cloud_region, g_per_kwh, pue, wue, "
-                        "cpu_watts and ram_watts are",
-                        where, (int)fmin((double)rm_text_left(&entry->name), 40.0), entry->name.at);
+        return rm_error(
+            RESMON_EFORMAT,
+            "%s: there is no setting '%.*s'; the settings are country, region, cloud_provider, "
+            "cloud_region, g_per_kwh, pue, wue, cpu_watts and ram_watts",
+            where, (int)fmin((double)rm_text_left(&entry->name), 40.0), entry->name.at);
     }
     return take(site, setting, entry->value, where);
 }

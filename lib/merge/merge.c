@@ -174,7 +174,7 @@ static resmon_status check_times(const struct rm_merge_parts *parts)
     for (size_t i = 0; i < parts->rank_count; i++) {
         is_well &= is_time(parts->ranks[i].start_ns, parts->ranks[i].duration_ns);
     }
-    return is_well ? RESMON_OK : rm_error(RESMON_EFORMAT, "its times are out of all bounds");
+    return is_well ? RESMON_OK : rm_error(RESMON_EFORMAT, "its times are not possible");
 }
 
 static resmon_status check_ranks(struct rm_merge *merge, const struct rm_merge_parts *parts)
@@ -182,7 +182,7 @@ static resmon_status check_ranks(struct rm_merge *merge, const struct rm_merge_p
     for (size_t i = 0; i < parts->rank_count; i++) {
         const resmon_run_rank *rank = &parts->ranks[i];
         if (rank->node < 0 || (size_t)rank->node >= parts->node_count) {
-            return rm_error(RESMON_EFORMAT, "a rank of the merged run is on none of its nodes");
+            return rm_error(RESMON_EFORMAT, "a rank of the merged run is not on one of its nodes");
         }
         const char *node = parts->nodes[rank->node].name;
         if (!rm_merge_own_text(merge, &node)) {
@@ -190,7 +190,7 @@ static resmon_status check_ranks(struct rm_merge *merge, const struct rm_merge_p
         }
         if (is_there(merge, parts, rank, node)) {
             return rm_error(RESMON_EINVAL,
-                            "process %" PRId64 " of %s (rank %" PRId64 ") is there already",
+                            "process %" PRId64 " of %s (rank %" PRId64 ") is already in the merge",
                             rank->pid, node, rank->rank);
         }
     }

@@ -36,7 +36,7 @@ resmon_status rm_merge_speaker_check(const struct rm_merge *merge, const struct 
         const char *others = said_of_job(merge, identity[i]);
         if (strcmp(own, others) != 0) {
             return rm_error(RESMON_EINVAL,
-                            "it is of another job: %s %.64s, where the others have %.64s",
+                            "it belongs to another job: %s %.64s, where the others have %.64s",
                             identity[i], shown(own), shown(others));
         }
     }

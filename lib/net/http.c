@@ -131,7 +131,7 @@ static void load(void)
         return;
     }
     if (curl.global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK) {
-        (void)snprintf(load_error, sizeof load_error, "libcurl cannot be initialised");
+        (void)snprintf(load_error, sizeof load_error, "libcurl cannot be initialized");
         return;
     }
     rm_fork_take_part(RM_FORK_HTTP, &at_fork);
@@ -604,10 +604,10 @@ static resmon_status explain(struct rm_http *http, const struct rm_http_request 
     switch (code) {
     case CURLE_UNSUPPORTED_PROTOCOL: /* of the URL, of the answer, or of where it sends us */
         return reply->is_sent
-                   ? rm_error(RESMON_EFORMAT,
-                              "%s %.*s%s: no HTTP answer, or a redirect to what is not followed: "
-                              "%s",
-                              SHOWN(request), http->route, why)
+                   ? rm_error(
+                         RESMON_EFORMAT,
+                         "%s %.*s%s: not an HTTP answer, or a redirect that is not followed: %s",
+                         SHOWN(request), http->route, why)
                    : rm_error(RESMON_EINVAL, "%s %.*s%s: %s", SHOWN(request), http->route, why);
     case CURLE_WRITE_ERROR:
         return rm_error(RESMON_EFORMAT, "%s %.*s: the reply is longer than %zu bytes",
@@ -711,7 +711,7 @@ resmon_status rm_http_exchange(struct rm_http *http, const struct rm_http_reques
     int64_t own_ns = rm_deadline_ns();
     if (rm_clock_monotonic_ns() >= (deadline_ns < own_ns ? deadline_ns : own_ns)) {
         reply->is_passing = true;
-        return rm_error(RESMON_ETIMEDOUT, "%s %.*s: there was no time left for it%s%s",
+        return rm_error(RESMON_ETIMEDOUT, "%s %.*s: not sent, as no time was left%s%s",
                         SHOWN(request), http->trouble[0] != '\0' ? ", after: " : "", http->trouble);
     }
     if (RM_FAULT(RM_FAULT_NET)) {
@@ -725,7 +725,8 @@ resmon_status rm_http_exchange(struct rm_http *http, const struct rm_http_reques
         rm_kept_release_standard();
     } else {
         reply->is_passing = true;
-        status = rm_error(RESMON_ETIMEDOUT, "%s %.*s: the program ends", SHOWN(request));
+        status =
+            rm_error(RESMON_ETIMEDOUT, "%s %.*s: not sent, as the program ends", SHOWN(request));
     }
     end_exchange();
     if (status == RESMON_OK && reply->body == NULL) {

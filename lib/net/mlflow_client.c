@@ -91,12 +91,12 @@ static const char *remedy_for(int code, const char *error_code, const char *word
         return "; check MLFLOW_TRACKING_USERNAME and _PASSWORD, or MLFLOW_TRACKING_TOKEN";
     }
     if (code >= 300 && code < 400) {
-        return "; redirects are not followed, as MLFLOW_ALLOW_HTTP_REDIRECTS says";
+        return "; redirects are not followed (see MLFLOW_ALLOW_HTTP_REDIRECTS)";
     }
     if (code == 404) {
         return error_code[0] == '\0'
                    ? "; is the tracking URI right, with its prefix if there is one?"
-                   : "; is it one of this server, in this workspace?";
+                   : "; does it exist on this server, in this workspace?";
     }
     return "";
 }
@@ -144,7 +144,8 @@ static resmon_status say(struct rm_mlflow_client *client, const struct call *cal
     char url[RM_MLFLOW_URI_BYTES + 2048];
     int wanted = snprintf(url, sizeof url, "%s" API "%s", client->config->uri, call->name);
     if (wanted >= (int)sizeof url) {
-        return rm_error(RESMON_EINVAL, "an address at MLflow is longer than %zu bytes", sizeof url);
+        return rm_error(RESMON_EINVAL, "the URL of a request to MLflow is longer than %zu bytes",
+                        sizeof url);
     }
     const struct rm_http_request request = {
         .method = call->method,
@@ -176,7 +177,7 @@ static resmon_status no_server(struct rm_mlflow_client *client)
     (void)rm_text_copy(start, sizeof start, client->reply.body, client->reply.length);
     client->is_refused = true;
     return rm_error(RESMON_EFORMAT,
-                    "MLflow at %.120s%s: the answer is none of an MLflow server: '%s'; is the "
+                    "MLflow at %.120s%s: the answer is not from an MLflow server: '%s'; is the "
                     "tracking URI right, and is there a login or a proxy before it?",
                     client->config->uri, rm_http_route(client->http), start);
 }
@@ -497,7 +498,7 @@ static resmon_status find_or_make(struct rm_mlflow_client *client,
     }
     if (wanted->way == RM_MLFLOW_AWAIT) {
         return rm_error(RESMON_ETIMEDOUT,
-                        "MLflow at %.120s: rank 0 of the job %.80s has made no run yet",
+                        "MLflow at %.120s: rank 0 of the job %.80s has not created its run yet",
                         client->config->uri, wanted->job);
     }
     return create_run(client, wanted, deadline_ns);
@@ -573,8 +574,8 @@ static resmon_status artifact_url(const struct rm_mlflow_client *client, const c
     if (rest == NULL) {
         return rm_error(RESMON_ENOTSUP,
                         "MLflow at %.120s keeps artifacts at '%.*s:', which only its Python client "
-                        "can write to: the run document is left to resmon's Python package, where "
-                        "the program uses both",
+                        "can write to: the run document is uploaded only if the program also uses "
+                        "resmon's Python package",
                         client->config->uri, (int)strcspn(uri, ":"), uri);
     }
     rm_buffer_printf(url, "%s" ARTIFACT_API "/%s/%s", client->config->uri, rest, path);
@@ -623,7 +624,7 @@ static resmon_status save_artifact(const struct rm_mlflow_client *client,
     if (status == RESMON_ENOENT) {
         return rm_error(RESMON_ENOTSUP,
                         "MLflow at %.120s keeps artifacts in %.*s, which this machine does not "
-                        "have: no run document there",
+                        "have: the run document was not stored",
                         client->config->uri, (int)(root < 200 ? root : 200), directory);
     }
     status = status == RESMON_OK ? rm_outfile_save(path, write_item, item) : status;

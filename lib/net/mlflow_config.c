@@ -105,13 +105,14 @@ static bool is_object(const char *text)
 static resmon_status check_texts(const struct rm_mlflow_config *config)
 {
     if (config->context[0] != '\0' && !is_object(config->context)) {
-        return rm_error(RESMON_EINVAL, "MLFLOW_RUN_CONTEXT is no JSON object of texts");
+        return rm_error(RESMON_EINVAL, "MLFLOW_RUN_CONTEXT is not a JSON object of texts");
     }
     if (!rm_mlflow_is_id(config->run_id)) {
-        return rm_error(RESMON_EINVAL, "MLFLOW_RUN_ID is no run id: letters, digits, '-', '_'");
+        return rm_error(RESMON_EINVAL, "MLFLOW_RUN_ID is not a run id: letters, digits, '-', '_'");
     }
     if (!rm_mlflow_is_id(config->experiment_id)) {
-        return rm_error(RESMON_EINVAL, "MLFLOW_EXPERIMENT_ID is no id: letters, digits, '-', '_'");
+        return rm_error(RESMON_EINVAL,
+                        "MLFLOW_EXPERIMENT_ID is not an id: letters, digits, '-', '_'");
     }
     for (const char *p = config->workspace; *p != '\0'; p++) {
         if ((unsigned char)*p < 0x20) {
@@ -185,7 +186,7 @@ static resmon_status read_switch(const char *variable, bool *ret_is_on)
             return RESMON_OK;
         }
     }
-    return rm_error(RESMON_EINVAL, "%s is '%.40s': it may be true, false, 1 or 0", variable, text);
+    return rm_error(RESMON_EINVAL, "%s is '%.40s': it must be true, false, 1 or 0", variable, text);
 }
 
 static resmon_status read_number(const char *variable, double low, double high, double *ret_number)
@@ -197,7 +198,7 @@ static resmon_status read_number(const char *variable, double low, double high, 
     struct rm_text rest = rm_text_of(text, strlen(text));
     double number;
     if (!rm_parse_decimal(&rest, &number) || rest.at != rest.end || number < low || number > high) {
-        return rm_error(RESMON_EINVAL, "%s is '%.40s': it may be %g to %g", variable, text, low,
+        return rm_error(RESMON_EINVAL, "%s is '%.40s': it must be %g to %g", variable, text, low,
                         high);
     }
     *ret_number = number;

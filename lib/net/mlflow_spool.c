@@ -68,8 +68,8 @@ static resmon_status choose_path(const char *path, char chosen[RM_PATH_BYTES])
         }
         wanted = snprintf(chosen, RM_PATH_BYTES, "%s.%d", path, i);
     }
-    return rm_error(RESMON_EBUSY, "%s and %d others beside it wait to be sent already", path,
-                    MOST_BESIDE);
+    return rm_error(RESMON_EBUSY, "%s and %d files beside it already wait to be sent (resmon push)",
+                    path, MOST_BESIDE);
 }
 
 resmon_status rm_mlflow_spool_begin(struct rm_mlflow_spool *spool, const char *path,
@@ -129,7 +129,7 @@ resmon_status rm_mlflow_spool_end(struct rm_mlflow_spool *spool)
 
 static resmon_status garbled(const struct rm_mlflow_replay *replay, const char *what)
 {
-    return rm_error(RESMON_EFORMAT, "%s is no spool file of MLflow requests: %s near byte %zu",
+    return rm_error(RESMON_EFORMAT, "%s is not a spool file of MLflow requests: %s near byte %zu",
                     replay->file.path, what, replay->at);
 }
 
@@ -153,7 +153,7 @@ static resmon_status parse_line(struct rm_mlflow_replay *replay, const char *lin
     if (length <= skip || rm_json_parse(line + skip, length - skip, &json) != RESMON_OK ||
         !rm_json_is_object(json)) {
         rm_json_free(json);
-        return garbled(replay, "no JSON");
+        return garbled(replay, "not JSON");
     }
     *ret_json = json;
     return RESMON_OK;
@@ -270,10 +270,10 @@ resmon_status rm_mlflow_replay_next(struct rm_mlflow_replay *replay,
     static const char marks[] = {RM_MLFLOW_MARK_WAITS, RM_MLFLOW_MARK_SENT, RM_MLFLOW_MARK_REFUSED};
     struct rm_mlflow_entry entry = {.offset = replay->at};
     if (!take_line(replay, &line, &length)) {
-        return replay->at == replay->length ? RESMON_ENOENT : garbled(replay, "a line without end");
+        return replay->at == replay->length ? RESMON_ENOENT : garbled(replay, "an incomplete line");
     }
     if (length < 3 || line[1] != ' ' || memchr(marks, line[0], sizeof marks) == NULL) {
-        return garbled(replay, "no mark");
+        return garbled(replay, "a line without its mark");
     }
     resmon_status status = parse_line(replay, line, length, 2, &entry.json);
     if (status != RESMON_OK) {

@@ -147,7 +147,7 @@ static resmon_status largest(const struct rm_json *results, double *ret_value)
         value = fmax(value, value_of(result));
     }
     if (isnan(value)) {
-        return rm_error(RESMON_ENOENT, "Prometheus knows no such series, or no number of it");
+        return rm_error(RESMON_ENOENT, "Prometheus has no such series, or no value of it");
     }
     *ret_value = value;
     return RESMON_OK;
@@ -167,8 +167,8 @@ static resmon_status read_answer(const struct rm_promql *promql, const struct rm
     }
     if (state == NULL || strcmp(state, "success") != 0 || type == NULL ||
         strcmp(type, "vector") != 0) {
-        return rm_error(RESMON_EFORMAT, "Prometheus at %.120s: the answer is no vector of values",
-                        promql->uri);
+        return rm_error(RESMON_EFORMAT,
+                        "Prometheus at %.120s: the answer is not a vector of values", promql->uri);
     }
     return largest(rm_json_get(data, "result"), ret_value);
 }
@@ -187,7 +187,8 @@ resmon_status rm_promql_value(struct rm_promql *promql, const char *query, doubl
                         rm_http_route(promql->http), code);
     }
     if (rm_json_parse(promql->reply.body, promql->reply.length, &json) != RESMON_OK) {
-        return code == 200 ? rm_error(RESMON_EFORMAT, "Prometheus at %.120s: no JSON", promql->uri)
+        return code == 200 ? rm_error(RESMON_EFORMAT,
+                                      "Prometheus at %.120s: the answer is not JSON", promql->uri)
                            : rm_error(RESMON_EREMOTE, "Prometheus at %.120s%s: HTTP %d",
                                       promql->uri, rm_http_route(promql->http), code);
     }

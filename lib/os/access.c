@@ -14,7 +14,7 @@ static resmon_status check_device(const struct rm_root *root, const char *path)
 {
     return faccessat(rm_kept_fd(&root->kept), path, R_OK | W_OK, AT_EACCESS) == 0
                ? RESMON_OK
-               : rm_error_errno(errno, "cannot use the device /%s", path);
+               : rm_error_errno(errno, "cannot open the device /%s", path);
 }
 
 resmon_status rm_access_read(const struct rm_root *root, const char *path)

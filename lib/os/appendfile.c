@@ -28,15 +28,15 @@ static resmon_status check_opened(int fd, const char *path)
 {
     struct stat info;
     if (fstat(fd, &info) != 0) {
-        return rm_error_errno(errno, "cannot look at %s", path);
+        return rm_error_errno(errno, "cannot get the status of %s", path);
     }
     if (!S_ISREG(info.st_mode)) {
-        return rm_error(RESMON_EINVAL, "%s is there and is not a regular file", path);
+        return rm_error(RESMON_EINVAL, "%s exists and is not a regular file", path);
     }
     if (!lock_as(fd, F_WRLCK)) {
         return rm_error(RESMON_EBUSY,
-                        "%s is being written by another process: %%p in its path gives each one "
-                        "of its own",
+                        "%s is being written by another process: write %%p in the path so that "
+                        "each process has its own",
                         path);
     }
     return ftruncate(fd, 0) == 0 ? RESMON_OK : rm_error_errno(errno, "cannot empty %s", path);
@@ -49,7 +49,7 @@ resmon_status rm_appendfile_open(struct rm_appendfile *file, const char *path)
     int fd = RM_FAULT(RM_FAULT_OPEN) ? (errno = EMFILE, -1) : open(path, FLAGS | O_CREAT, 0666);
     if (fd < 0) {
         bool is_other = errno == ELOOP || errno == ENXIO || errno == EISDIR;
-        return is_other ? rm_error(RESMON_EINVAL, "%s is there and is not a regular file", path)
+        return is_other ? rm_error(RESMON_EINVAL, "%s exists and is not a regular file", path)
                         : rm_error_errno(errno, "cannot create %s", path);
     }
     resmon_status status = check_opened(fd, path);

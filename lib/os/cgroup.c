@@ -284,10 +284,10 @@ resmon_status rm_cgroup_find_path(struct rm_cgroup *cgroup, const struct rm_root
     }
     if (path[0] != '/' || !copy_path(plain, rm_text_of(path, length)) ||
         strstr(plain, "/..") != NULL) {
-        return rm_error(RESMON_EINVAL,
-                        "'%.200s' is no path of a control group: it is to be "
-                        "absolute, as \"/sys/fs/cgroup/a.slice\"",
-                        path);
+        return rm_error(
+            RESMON_EINVAL,
+            "'%.200s' is not a cgroup path: it must be absolute, as in \"/sys/fs/cgroup/a.slice\"",
+            path);
     }
     memcpy(group, plain, sizeof group);
     resmon_status status = rm_file_read_once(root, "proc/self/cgroup", scratch, &text);
@@ -311,7 +311,7 @@ resmon_status rm_cgroup_find_path(struct rm_cgroup *cgroup, const struct rm_root
     }
     return drop_absent(cgroup, root)
                ? RESMON_OK
-               : rm_error(RESMON_ENOENT, "there is no control group %.200s here", plain);
+               : rm_error(RESMON_ENOENT, "there is no cgroup %.200s here", plain);
 }
 
 /* ---- its files ------------------------------------------------------------------------------- */
@@ -324,7 +324,7 @@ resmon_status rm_cgroup_file(const struct rm_cgroup_place *place, const char *fi
     }
     int length = snprintf(target, RM_FILE_PATH_BYTES, "%s/%s", place->path, file);
     if (length < 0 || length >= RM_FILE_PATH_BYTES) {
-        return rm_error(RESMON_ERANGE, "control group path too long: %s", place->path);
+        return rm_error(RESMON_ERANGE, "cgroup path too long: %s", place->path);
     }
     return RESMON_OK;
 }

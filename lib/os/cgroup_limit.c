@@ -161,7 +161,7 @@ resmon_status rm_cgroup_limits_open(struct rm_cgroup_limits *limits,
     }
     limits->levels = rm_alloc(RM_CGROUP_MOST_LEVELS, sizeof *limits->levels);
     if (limits->levels == NULL) {
-        return rm_error(RESMON_ENOMEM, "out of memory for the limits of control groups");
+        return rm_error(RESMON_ENOMEM, "out of memory for the limits of cgroups");
     }
     rm_cgroup_visit_ancestors(place, add_level, &walk);
     read_limits(limits, scratch, now_ns);

@@ -41,7 +41,7 @@ static resmon_status list_own(struct listing *listing)
     uint64_t pid;
     int length = snprintf(file, sizeof file, "%s/cgroup.procs", listing->path);
     if (length < 0 || (size_t)length >= sizeof file) {
-        return rm_error(RESMON_ERANGE, "control group path too long: %s", listing->path);
+        return rm_error(RESMON_ERANGE, "cgroup path too long: %s", listing->path);
     }
     resmon_status status = rm_file_read_once(listing->root, file, listing->scratch, &text);
     while (status == RESMON_OK && rm_parse_u64(&text, &pid)) {
@@ -102,11 +102,11 @@ resmon_status rm_cgroup_members_read(struct rm_cgroup_members *members,
     struct listing listing = {.members = members, .root = root, .scratch = scratch};
     members->count = 0;
     if (place == NULL) {
-        return rm_error(RESMON_ENOENT, "no control group is known");
+        return rm_error(RESMON_ENOENT, "the cgroup is not known");
     }
     (void)snprintf(listing.path, sizeof listing.path, "%s", place->path);
     if (!rm_file_exists(root, listing.path)) {
-        return rm_error(RESMON_ENOENT, "the control group /%s is gone", listing.path);
+        return rm_error(RESMON_ENOENT, "the cgroup /%s was removed", listing.path);
     }
     list(&listing);
     return listing.status;

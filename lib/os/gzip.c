@@ -37,7 +37,7 @@ static bool is_loaded;
 
 static void load(void)
 {
-    const struct rm_library library = {.what = "zlib, for what is compressed",
+    const struct rm_library library = {.what = "zlib, for compressed files",
                                        .names = library_names,
                                        .functions = library_functions,
                                        .function_count = RM_ARRAY_LEN(library_functions)};
@@ -124,7 +124,7 @@ resmon_status rm_gzip_unpack(const void *bytes, size_t length, void *unpacked, s
     z_stream stream = {
         .zalloc = take_memory, .zfree = give_memory, .next_in = bytes, .next_out = unpacked};
     if (!rm_gzip_can_unpack()) {
-        return rm_error(RESMON_ENOTSUP, "zlib is not there to unpack with");
+        return rm_error(RESMON_ENOTSUP, "zlib, which unpacks, is not available");
     }
     if (zlib.begin_unpacking(&stream, ZLIB_VERSION, (int)sizeof stream) != Z_OK) {
         return rm_error(RESMON_ENOMEM, "out of memory for unpacking %zu bytes", length);
@@ -136,5 +136,5 @@ resmon_status rm_gzip_unpack(const void *bytes, size_t length, void *unpacked, s
     }
     return result == Z_STREAM_END
                ? RESMON_OK
-               : rm_error(RESMON_EFORMAT, "what is packed is damaged: zlib's code %d", result);
+               : rm_error(RESMON_EFORMAT, "the packed data are damaged: zlib error %d", result);
 }

@@ -27,7 +27,7 @@ static resmon_status check(struct rm_infile *file, uint64_t bound)
 {
     struct stat info;
     if (fstat(rm_kept_fd(&file->kept), &info) != 0) {
-        return rm_error_errno(errno, "cannot look at %s", file->path);
+        return rm_error_errno(errno, "cannot get the status of %s", file->path);
     }
     if (!S_ISREG(info.st_mode)) {
         return rm_error(RESMON_EFORMAT, "%s is not a regular file", file->path);

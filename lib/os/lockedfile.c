@@ -19,18 +19,19 @@ static resmon_status lock(struct rm_lockedfile *file, uint64_t bound)
     struct flock all = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
     if (fcntl(file->kept.fd, F_OFD_SETLK, &all) != 0) {
         return errno == EAGAIN || errno == EACCES
-                   ? rm_error(RESMON_EBUSY, "another process is at work on %s", file->path)
+                   ? rm_error(RESMON_EBUSY, "another process is using %s", file->path)
                    : rm_error_errno(errno, "cannot lock %s", file->path);
     }
     if (fstat(file->kept.fd, &info) != 0) {
-        return rm_error_errno(errno, "cannot look at %s", file->path);
+        return rm_error_errno(errno, "cannot get the status of %s", file->path);
     }
     if (!S_ISREG(info.st_mode) || info.st_size <= 0 || (uint64_t)info.st_size > bound) {
-        return rm_error(RESMON_EFORMAT, "%s is no regular file of 1 to %llu bytes", file->path,
+        return rm_error(RESMON_EFORMAT, "%s is not a regular file of 1 to %llu bytes", file->path,
                         (unsigned long long)bound);
     }
     if (info.st_nlink == 0) {
-        return rm_error(RESMON_ENOENT, "%s was removed by whoever worked on it", file->path);
+        return rm_error(RESMON_ENOENT, "%s was removed by the process that was using it",
+                        file->path);
     }
     file->bytes = (uint64_t)info.st_size;
     file->owner = info.st_uid;
@@ -44,8 +45,9 @@ resmon_status rm_lockedfile_open(struct rm_lockedfile *file, const char *path, u
                  ? (errno = EMFILE, -1)
                  : open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
     if (fd < 0) {
-        return errno == ELOOP ? rm_error(RESMON_EFORMAT, "%s is a link, and none is followed", path)
-                              : rm_error_errno(errno, "cannot open %s", path);
+        return errno == ELOOP
+                   ? rm_error(RESMON_EFORMAT, "%s is a symbolic link, which is not followed", path)
+                   : rm_error_errno(errno, "cannot open %s", path);
     }
     rm_kept_take(&file->kept, fd);
     resmon_status status = lock(file, bound);
@@ -64,7 +66,7 @@ resmon_status rm_lockedfile_read(const struct rm_lockedfile *file, char *bytes)
 resmon_status rm_lockedfile_put(const struct rm_lockedfile *file, uint64_t offset, char byte)
 {
     if (!rm_kept_is_ours(&file->kept)) {
-        return rm_error(RESMON_EIO, "the program closed %s, which was being worked on", file->path);
+        return rm_error(RESMON_EIO, "the program closed %s while it was in use", file->path);
     }
     ssize_t done = RM_FAULT(RM_FAULT_WRITE) ? (errno = EIO, -1)
                                             : pwrite(file->kept.fd, &byte, 1, (off_t)offset);

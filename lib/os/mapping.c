@@ -28,7 +28,7 @@ resmon_status rm_mapping_anonymous(struct rm_mapping *mapping, uint64_t bytes)
 {
     void *memory = map(-1, bytes);
     if (memory == MAP_FAILED) {
-        return rm_error_errno(errno, "cannot have %llu bytes of memory", (unsigned long long)bytes);
+        return rm_error_errno(errno, "cannot map %llu bytes of memory", (unsigned long long)bytes);
     }
     *mapping = (struct rm_mapping){.memory = memory, .bytes = bytes};
     return RESMON_OK;

@@ -111,12 +111,14 @@ static resmon_status check_room(uint64_t bytes)
     struct rm_memory_room room;
     const struct rm_file_system system = rm_file_system_of(rm_memory_directory);
     if (!system.is_memory) {
-        return rm_error(RESMON_ENOTSUP, "%s is not memory (%s)", rm_memory_directory, system.name);
+        return rm_error(RESMON_ENOTSUP, "%s is not in memory (it is %s)", rm_memory_directory,
+                        system.name);
     }
     rm_memory_room_look(NULL, &room);
     return room.bytes / 4 >= bytes
                ? RESMON_OK
-               : rm_error(RESMON_ENOTSUP, "%llu bytes are much of the %llu that are left of %s",
+               : rm_error(RESMON_ENOTSUP,
+                          "%llu bytes are more than a quarter of the %llu that are left of %s",
                           (unsigned long long)bytes, (unsigned long long)room.bytes, room.limit);
 }
 
@@ -176,12 +178,12 @@ resmon_status rm_memory_file_make(struct rm_memory_file *file, uint64_t bytes,
     for (int i = 0; i < TRIES && status == RESMON_EBUSY; i++) {
         make_name(name); /* one that is there is of a process that had this one's numbers */
         if (!set_name(file, name)) {
-            return rm_error(RESMON_ENOTSUP, "%s is too long a path", rm_memory_directory);
+            return rm_error(RESMON_ENOTSUP, "the path %s is too long", rm_memory_directory);
         }
         status = create(file, bytes, ret_mapping);
     }
     return status != RESMON_EBUSY ? status
-                                  : rm_error(RESMON_ENOTSUP, "%s is there already", file->path);
+                                  : rm_error(RESMON_ENOTSUP, "%s already exists", file->path);
 }
 
 resmon_status rm_memory_file_revive(struct rm_memory_file *file)
@@ -196,7 +198,7 @@ resmon_status rm_memory_file_revive(struct rm_memory_file *file)
     if (status == RESMON_OK &&
         (file->content.bytes != bytes || !lock(&file->content.kept, WRITER))) {
         rm_memory_file_close(file);
-        status = rm_error(RESMON_EIO, "%s is another file by now", file->path);
+        status = rm_error(RESMON_EIO, "%s was replaced by another file", file->path);
     }
     file->content.bytes = bytes;
     return status;
@@ -217,7 +219,7 @@ static resmon_status check_owner(const struct rm_memory_file *file, uid_t owner)
     return fstat(rm_kept_fd(&file->content.kept), &info) == 0 && S_ISREG(info.st_mode) &&
                    info.st_uid == owner && info.st_nlink == 1
                ? RESMON_OK
-               : rm_error(RESMON_EACCES, "%s is of another user", file->path);
+               : rm_error(RESMON_EACCES, "%s belongs to another user", file->path);
 }
 
 resmon_status rm_memory_file_open(struct rm_memory_file *file, const char *name, uid_t owner,
@@ -226,13 +228,13 @@ resmon_status rm_memory_file_open(struct rm_memory_file *file, const char *name,
     struct stat info;
     *file = (struct rm_memory_file){.content = {.path = file->path}};
     if (!set_name(file, name)) {
-        return rm_error(RESMON_EFORMAT, "'%s' is no name of a memory file", name);
+        return rm_error(RESMON_EFORMAT, "'%s' is not the name of a memory file", name);
     }
     if (lstat(file->path, &info) != 0) {
         return rm_error_errno(errno, "cannot open %s", file->path);
     }
     if (!S_ISREG(info.st_mode)) {
-        return rm_error(RESMON_EACCES, "%s is no regular file", file->path);
+        return rm_error(RESMON_EACCES, "%s is not a regular file", file->path);
     }
     if ((uint64_t)info.st_size > bound) {
         return rm_error(RESMON_EFORMAT, "%s has more than %llu bytes", file->path,

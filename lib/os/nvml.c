@@ -347,7 +347,8 @@ static resmon_status load(struct rm_nvml *nvml, const char *name)
     load_entries(nvml);
     if (nvml->init == NULL || nvml->shutdown == NULL || nvml->count_gpus == NULL ||
         nvml->by_index == NULL) {
-        return rm_error(RESMON_ENOTSUP, "%s is no NVML: it lacks nvmlInit_v2 or what belongs to it",
+        return rm_error(RESMON_ENOTSUP,
+                        "%s is not NVML: it lacks nvmlInit_v2 or a related function",
                         name != NULL ? name : LIBRARY);
     }
     return RESMON_OK;

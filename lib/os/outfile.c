@@ -40,7 +40,7 @@ static resmon_status check_target(const char *path)
         return rm_error(RESMON_EINVAL, "the path is empty");
     }
     return lstat(path, &info) == 0 && !S_ISREG(info.st_mode)
-               ? rm_error(RESMON_EINVAL, "%s is there and is not a regular file", path)
+               ? rm_error(RESMON_EINVAL, "%s exists and is not a regular file", path)
                : RESMON_OK;
 }
 
@@ -226,7 +226,7 @@ static resmon_status close_and_rename(struct rm_outfile *file, bool replaces)
     if (renamed != 0) {
         resmon_status status =
             errno == EEXIST
-                ? rm_error(RESMON_EBUSY, "%s is there already", file->path)
+                ? rm_error(RESMON_EBUSY, "%s already exists", file->path)
                 : rm_error_errno(errno, "cannot rename %s to %s", file->temporary, file->path);
         rm_outfile_abandon(file);
         return status;
@@ -263,7 +263,7 @@ resmon_status rm_outfile_commit_new(struct rm_outfile *file)
         return RESMON_OK;
     }
     if (errno == EEXIST) {
-        return rm_error(RESMON_EBUSY, "%s is there already", file->path);
+        return rm_error(RESMON_EBUSY, "%s already exists", file->path);
     }
     return close_and_rename(file, false); /* a file system without links */
 }
@@ -300,7 +300,8 @@ resmon_status rm_outfile_set_aside(const char *path)
             return rm_error_errno(errno, "cannot keep %s as %s", path, name);
         }
     }
-    return rm_error(RESMON_EBUSY, "%s and %d files beside it are of earlier programs", path,
+    return rm_error(RESMON_EBUSY,
+                    "%s and %d numbered files beside it already exist: move or remove them", path,
                     MOST_ASIDE);
 }
 

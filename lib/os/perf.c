@@ -263,7 +263,7 @@ resmon_status rm_perf_refuse(int error, const char *name, bool has_pmu)
         return rm_error(status, "%s: no more files can be opened", name);
     case ENOSPC:
     case EBUSY:
-        return rm_error(status, "%s: the processor has no counter left for it", name);
+        return rm_error(status, "%s: the processor has no free counter for it", name);
     case EINVAL:
         return rm_error(RESMON_ENOTSUP, "%s cannot be counted for a process on this machine", name);
     default:

@@ -136,10 +136,9 @@ static int open_best(struct rm_perf_tree *tree, enum source source, uint32_t thr
 
 static resmon_status explain(int error, enum source source)
 {
-    static const char *const what[SOURCES] = {"what becomes of processes", "CPU time",
-                                              "page faults"};
+    static const char *const what[SOURCES] = {"events of processes", "CPU time", "page faults"};
     if (error == ESRCH) {
-        return rm_error(RESMON_ESRCH, "there is no such process any more");
+        return rm_error(RESMON_ESRCH, "the process no longer exists");
     }
     return rm_perf_refuse(error, what[source], true);
 }

@@ -114,7 +114,7 @@ static resmon_status refuse(const char *name, int code)
         }
     }
     return rm_error(RESMON_EINVAL, "libpfm4 does not know the event %s on this machine (%s)%s%s",
-                    name, pfm.strerror(code), near.count > 0 ? "; there are " : "", near.list);
+                    name, pfm.strerror(code), near.count > 0 ? "; it knows " : "", near.list);
 }
 
 resmon_status rm_pfm_encode(const char *name, struct rm_pfm_code *ret_code)

@@ -34,7 +34,7 @@ static resmon_status lock(int fd, const char *path)
         }
         (void)nanosleep(&pause, NULL);
     }
-    return rm_error(RESMON_EBUSY, "another process holds %s", path);
+    return rm_error(RESMON_EBUSY, "another process has locked %s", path);
 }
 
 /* Whether the file begins with the heading, or is empty; its lines may end in "\r\n". */
@@ -103,10 +103,10 @@ static resmon_status append(const struct rm_kept *file, const char *path, const 
         return status;
     }
     if (fstat(fd, &info) != 0) {
-        return rm_error_errno(errno, "cannot look at %s", path);
+        return rm_error_errno(errno, "cannot get the status of %s", path);
     }
     if (!S_ISREG(info.st_mode)) {
-        return rm_error(RESMON_EINVAL, "%s is there and is not a regular file", path);
+        return rm_error(RESMON_EINVAL, "%s exists and is not a regular file", path);
     }
     status = fits(fd, path, heading, info.st_size, ret_fits);
     if (status != RESMON_OK || !*ret_fits) {
@@ -142,7 +142,7 @@ resmon_status rm_sharedfile_append(const char *path, const char *heading, const 
         int fd = RM_FAULT(RM_FAULT_OPEN) ? (errno = EMFILE, -1) : open(name, flags, 0666);
         if (fd < 0) {
             bool is_other = errno == ELOOP || errno == ENXIO || errno == EISDIR;
-            return is_other ? rm_error(RESMON_EINVAL, "%s is there and is not a regular file", name)
+            return is_other ? rm_error(RESMON_EINVAL, "%s exists and is not a regular file", name)
                             : rm_error_errno(errno, "cannot open %s", name);
         }
         struct rm_kept file;
@@ -153,6 +153,6 @@ resmon_status rm_sharedfile_append(const char *path, const char *heading, const 
             return status;
         }
     }
-    return rm_error(RESMON_EBUSY, "%s and %d files beside it have other headings", path,
-                    MOST_FILES - 1);
+    return rm_error(RESMON_EBUSY, "%s and %d numbered files beside it have other column headings",
+                    path, MOST_FILES - 1);
 }

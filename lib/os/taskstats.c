@@ -113,13 +113,13 @@ static resmon_status register_all(int fd)
     long count = sysconf(_SC_NPROCESSORS_CONF);
     uint16_t family = family_of(fd);
     if (family == 0) {
-        return rm_error(RESMON_ENOTSUP, "this kernel has no accounts of tasks (CONFIG_TASKSTATS)");
+        return rm_error(RESMON_ENOTSUP, "this kernel has no task statistics (CONFIG_TASKSTATS)");
     }
     (void)snprintf(cpus, sizeof cpus, "0-%ld", (count > 0 ? count : 1) - 1);
     int error =
         ask(fd, &message, family, TASKSTATS_CMD_GET, TASKSTATS_CMD_ATTR_REGISTER_CPUMASK, cpus);
     return error == 0 ? RESMON_OK
-                      : rm_error_errno(error, "cannot have the kernel's accounts of tasks");
+                      : rm_error_errno(error, "cannot register for the kernel's task statistics");
 }
 
 /* In another namespace of pids, theirs are other processes'. */
@@ -134,17 +134,18 @@ resmon_status rm_taskstats_open(int *ret_fd)
     const int bytes = RECEIVE_BYTES;
     struct sockaddr_nl address = {.nl_family = AF_NETLINK};
     if (!is_first_namespace()) {
-        return rm_error(RESMON_ENOTSUP, "accounts of tasks have the numbers of the host");
+        return rm_error(RESMON_ENOTSUP, "task statistics have the pids of the host");
     }
     int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_GENERIC);
     if (fd < 0) {
-        return rm_error_errno(errno, "cannot ask the kernel for accounts of tasks");
+        return rm_error_errno(errno, "cannot open a socket for the kernel's task statistics");
     }
     (void)setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof bytes);
     (void)setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &bytes, sizeof bytes);
-    resmon_status status = bind(fd, (struct sockaddr *)&address, sizeof address) == 0
-                               ? register_all(fd)
-                               : rm_error_errno(errno, "cannot ask for accounts of tasks");
+    resmon_status status =
+        bind(fd, (struct sockaddr *)&address, sizeof address) == 0
+            ? register_all(fd)
+            : rm_error_errno(errno, "cannot connect to the kernel's task statistics");
     if (status != RESMON_OK) {
         (void)close(fd);
         return status;

@@ -41,9 +41,8 @@ static resmon_status put_plots(struct writing *writing)
     const struct rm_groups *groups = writing->groups;
     struct rm_dots_row *rows = rm_page_alloc(writing->page, groups->count, sizeof *rows);
     resmon_status status = RESMON_OK;
-    rm_buffer_puts(writing->out,
-                   "<p class=note>A dot for each run; the line is the median; the band, where it "
-                   "lies (95 %).</p><div class=charts>");
+    rm_buffer_puts(writing->out, "<p class=note>A dot for each run; the line is the median, the "
+                                 "band its 95 % confidence interval.</p><div class=charts>");
     for (size_t i = 0; i < RM_ARRAY_LEN(figures) && rows != NULL && status == RESMON_OK; i++) {
         for (size_t k = 0; k < groups->count; k++) {
             rows[k] = (struct rm_dots_row){groups->at[k].name,

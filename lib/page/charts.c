@@ -431,8 +431,7 @@ static struct rm_chart *pressure_chart(struct rm_subject *subject)
     bool is_of_group = group.count > 0 && has(subject, &group.items[0]);
     if (chart != NULL) {
         add_lines(subject, chart, is_of_group ? &group : &machine);
-        chart->note = is_of_group ? "share of the time that some task of the control group waited "
-                                    "(PSI)"
+        chart->note = is_of_group ? "share of the time that some task of the cgroup waited (PSI)"
                                   : "share of the time that some task of the machine waited (PSI)";
     }
     return optional(subject, chart);
@@ -521,9 +520,9 @@ static struct rm_chart *power_chart(struct rm_subject *subject)
         add_line(chart,
                  power_line(subject, "tree.energy", first, share, shares, subject->energy.tree_j));
     }
-    chart->note = rm_page_print(subject->page,
-                                "of the machine by component, and what of it is the program's; %s",
-                                rm_word_of(RM_TYPE_PROVENANCE, subject->energy.provenance));
+    chart->note =
+        rm_page_print(subject->page, "of the machine by component, and the program's share; %s",
+                      rm_word_of(RM_TYPE_PROVENANCE, subject->energy.provenance));
     return chart;
 }
 

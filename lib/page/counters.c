@@ -13,7 +13,7 @@
 #define METRICS     "perf." /* how those of counters begin */
 
 /* Its interval is wider than the figure. */
-static const char vague[] = "it may be off by more than itself";
+static const char vague[] = "the error may exceed the value";
 static const char not_counted[] = "not counted here";
 
 /* What a source of counters has, for those that gave nothing. */
@@ -53,7 +53,7 @@ static const char *reason_of(const struct resmon_run *run, const char *source)
             return run->sources[i].reason;
         }
     }
-    return "there was no reading of it";
+    return "there was no valid reading";
 }
 
 static void add_column(const struct rm_subject *subject, struct rm_page_table *table,

@@ -55,8 +55,8 @@ static void put_table(struct writing *writing)
     const struct rm_diff *diff = writing->diff;
     const struct rm_diff_terms all = {.is_full = true};
     unsigned changed = 0;
-    struct rm_page_table *table = rm_page_table_new(writing->page, "diff", "Each figure",
-                                                    RM_DIFF_COLUMNS, 1, diff->row_count);
+    struct rm_page_table *table =
+        rm_page_table_new(writing->page, "diff", "Each value", RM_DIFF_COLUMNS, 1, diff->row_count);
     if (table == NULL) {
         return;
     }
@@ -98,11 +98,10 @@ static resmon_status put_plots(struct writing *writing)
         };
         if (has_plot(row)) {
             rm_buffer_puts(writing->out,
-                           count++ == 0
-                               ? "<h2>A dot for each run</h2><p class=note>The line is the "
-                                 "median; the band, where it lies (95 %).</p>"
-                                 "<div class=charts>"
-                               : "");
+                           count++ == 0 ? "<h2>A dot for each run</h2><p class=note>The line is "
+                                          "the median, the band its 95 % confidence interval.</p>"
+                                          "<div class=charts>"
+                                        : "");
             status = rm_dots_put(writing->out, writing->page,
                                  rm_page_print(writing->page, "%s%s%s",
                                                rm_page_shown_at_most(writing->page, row->path, 80),
@@ -121,7 +120,8 @@ static void put_runs(struct writing *writing)
     bool has_many = writing->diff->before->run_count > 1 || writing->diff->after->run_count > 1;
     rm_buffer_puts(writing->out, "<h2>Over time</h2>");
     rm_buffer_puts(writing->out,
-                   has_many ? "<p class=note>Of each side a run of the median wall time.</p>" : "");
+                   has_many ? "<p class=note>Each side is shown by its run of median wall time.</p>"
+                            : "");
     rm_html_charts_put_all(&writing->charts, NULL);
     for (size_t kind = 0; kind < RM_STACK_KINDS; kind++) {
         const struct rm_boxes boxes =

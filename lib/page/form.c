@@ -26,7 +26,8 @@ resmon_status rm_page_write(struct rm_buffer *out, uint64_t form, const struct r
     const struct rm_source_lines sources = rm_source_lines_of(&files);
     struct rm_page_terms with_sources = *terms;
     if (form >= RM_ARRAY_LEN(forms)) {
-        return rm_error(RESMON_EINVAL, "there is no form %llu of a page", (unsigned long long)form);
+        return rm_error(RESMON_EINVAL, "there is no form %llu of a report",
+                        (unsigned long long)form);
     }
     with_sources.sources = &sources;
     resmon_status status = forms[form](out, &with_sources);

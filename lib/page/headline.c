@@ -180,7 +180,7 @@ static struct range range_of(const struct rm_subject *subjects, size_t count,
 static struct rm_page_tile tile_of_all(const struct rm_subject *subjects, size_t count, bool is_job,
                                        const struct figure *figure)
 {
-    static const char of_none[] = "of none of them is this known";
+    static const char of_none[] = "it is not known for any of them";
     struct rm_page *page = subjects[0].page;
     const struct range range = range_of(subjects, count, figure);
     if (range.known == 0) {
@@ -226,7 +226,7 @@ static void add_run(struct rm_page_table *table, const struct rm_subject *subjec
         size_t length = strlen(start) - strlen(" UTC");
         rm_page_set(&cells[1], rm_page_print(page, "%.*s", (int)length, start));
     } else {
-        rm_page_set_missing(page, &cells[1], "the run does not say when it began");
+        rm_page_set_missing(page, &cells[1], "the start of the run was not recorded");
     }
     rm_page_set(&cells[2], rm_page_shown(page, rm_subject_outcome(page, subject->run)));
     for (size_t i = 0; i < RM_ARRAY_LEN(figures); i++) {
@@ -265,7 +265,7 @@ struct rm_page_table *rm_headline_table(const struct rm_subject *subjects, size_
             const struct range range = range_of(subjects, count, &figures[i]);
             double sum = range.known == count ? range.sum : RM_NAN;
             rm_page_set_value(page, &cells[3 + i], figures[i].is_highest ? range.most : sum,
-                              figures[i].unit, "not known of all of them");
+                              figures[i].unit, "not known for all of them");
         }
         rm_page_note(table, "all: the longest time and the highest peak; sums of the others");
     }

@@ -139,7 +139,7 @@ static void put_nodes_folded(struct writing *writing, const struct rm_subject *s
     struct rm_page_table *tables[RM_NODE_TABLES];
     size_t count = rm_tables_of_nodes(subject, 1, tables);
     for (size_t i = 0; i < count; i++) {
-        put(writing, "<details><summary>Node figures</summary>");
+        put(writing, "<details><summary>Node values</summary>");
         rm_html_table(writing->out, tables[i], NULL);
         put(writing, "</details>");
     }
@@ -167,8 +167,8 @@ static void put_body(struct writing *writing, struct rm_subject *subject, size_t
     const struct rm_page_table *missing = rm_table_of_missing(subject);
     put_table(writing, missing);
     if (missing == NULL) {
-        put(writing, "<h3>What was not measured, and why</h3><p class=note>Nothing that was asked "
-                     "for is missing, or this file does not say.</p>");
+        put(writing, "<h3>What was not measured, and why</h3><p class=note>Everything that was "
+                     "requested was measured, or this file has no reasons.</p>");
     }
     put_facts(writing, subject);
 }

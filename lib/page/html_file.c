@@ -107,7 +107,7 @@ void rm_html_file_end(const struct rm_html_file *file, const char *numbers)
     if (file->has_charts) {
         rm_buffer_puts(out, ". In the charts: drag to zoom, double click to see all, click a name "
                             "to hide its line.\nCharts by uPlot, copyright Leon Sorokin, MIT "
-                            "licence.</footer>\n<script type=application/json id=resmon-data>");
+                            "license.</footer>\n<script type=application/json id=resmon-data>");
         put_json(out, numbers);
         put_asset(out, "</script>\n<script>", &rm_asset_uplot_script, "</script>\n");
         put_asset(out, "<script>", &rm_asset_script, "</script>\n");

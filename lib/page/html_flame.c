@@ -120,8 +120,8 @@ void rm_html_flame(struct rm_buffer *out, struct rm_page *page, const struct rm_
         return;
     }
     rm_buffer_printf(out,
-                     "<figure><figcaption><b>Flame graph: %s</b> <small>as wide as its share; what "
-                     "a function called is below it <span class=kinds>",
+                     "<figure><figcaption><b>Flame graph: %s</b> <small>width: share; called "
+                     "functions are below <span class=kinds>",
                      rm_profile_kind_title(kind));
     put_legend(out, boxes);
     rm_buffer_puts(out, "</span></small></figcaption>");
@@ -173,10 +173,10 @@ void rm_html_flame_of_two(struct rm_buffer *out, struct rm_page *page, const str
         return;
     }
     rm_buffer_printf(out,
-                     "<figure><figcaption><b>Flame graph of the difference: %s</b> <small>as wide "
-                     "as what both took; what a function called is below it <span class=kinds>"
-                     "<i class=more></i>more now<i class=less></i>less now<i class=same></i>no "
-                     "more apart than by chance</span></small></figcaption>",
+                     "<figure><figcaption><b>Flame graph of the difference: %s</b> <small>width: "
+                     "both runs together; called functions are below <span class=kinds>"
+                     "<i class=more></i>more now<i class=less></i>less now<i class=same></i>the "
+                     "difference may be chance</span></small></figcaption>",
                      rm_profile_kind_title(kind));
     put_graph(&drawing, boxes, "\"flame delta\"");
 }

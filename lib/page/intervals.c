@@ -112,8 +112,8 @@ void rm_intervals_put(struct rm_buffer *out, struct rm_page *page, const struct 
         if (!has_any) {
             rm_buffer_puts(
                 out, "<figure><figcaption><b>Change</b> <small>of the median difference; the band: "
-                     "where it lies (95 %); the dashed line: what the rule allows; to the right: "
-                     "more than before</small></figcaption><div class=\"dots forest\">");
+                     "its 95 % confidence interval; the dashed line: the limit of the rule; to the "
+                     "right: more than before</small></figcaption><div class=\"dots forest\">");
         }
         has_any = true;
         put_row(&plot, &diff->rows[i]);

@@ -120,7 +120,7 @@ struct rm_page_table *rm_job_nodes(const struct rm_subject *subject)
     rm_run_node_differences(run, differences);
     if (differences[0] != '\0') {
         rm_page_note(table,
-                     rm_page_print(subject->page, "These machines differ in: %s.", differences));
+                     rm_page_print(subject->page, "The machines differ in: %s.", differences));
     }
     return table;
 }

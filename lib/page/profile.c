@@ -190,7 +190,7 @@ static void add_function_notes(struct rm_page *page, struct rm_page_table *table
                                       "%s",
                                       samples_text(page, run, kind)));
     const char *marks[] = {has_about ? "~ about: from few samples." : "",
-                           has_bound ? "< from so few that no more is known." : ""};
+                           has_bound ? "< an upper bound, from very few samples." : ""};
     rm_page_note(table, rm_page_join(page, " ", marks, RM_ARRAY_LEN(marks)));
     if (left_out > 0) {
         rm_page_note(table,
@@ -244,7 +244,7 @@ static const char *why_untaken(struct rm_page *page, const struct resmon_run *ru
         return rm_page_shown(page, known->reason);
     }
     return kind != RESMON_STACK_FILE
-               ? rm_page_print(page, "no sample fell due%s", period_text(page, kind, known->period))
+               ? rm_page_print(page, "no sample was due%s", period_text(page, kind, known->period))
                : "";
 }
 
@@ -368,7 +368,7 @@ struct rm_page_table *rm_profile_peak(const struct rm_subject *subject)
         add_thread(page, table, subject->run, &peak->stacks[i]);
     }
     if (peak->headroom_bytes >= 0.0) {
-        room = rm_page_print(page, ", when the control group had %s left",
+        room = rm_page_print(page, ", when the cgroup had %s left",
                              rm_page_value(page, peak->headroom_bytes, "B"));
     }
     rm_page_note(table, rm_page_print(page, "RSS %s, %s after the start%s.",

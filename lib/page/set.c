@@ -33,7 +33,7 @@ resmon_status rm_page_set_write(struct rm_buffer *out, const struct rm_page_term
         put(out, &set);
     }
     if (status == RESMON_OK && out->status == RESMON_ERANGE) {
-        status = rm_error(RESMON_ERANGE, "the page is larger than %zu MiB", out->bound >> 20);
+        status = rm_error(RESMON_ERANGE, "the report is larger than %zu MiB", out->bound >> 20);
     } else if (status == RESMON_OK && (page.is_broken || out->status != RESMON_OK)) {
         status = rm_error(RESMON_ENOMEM, "out of memory for a page");
     }

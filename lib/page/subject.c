@@ -165,10 +165,10 @@ const char *rm_subject_why(const struct rm_subject *subject, const char *const *
     }
     for (size_t i = 0; i < count; i++) {
         if (rm_run_find_column(subject->run, metrics[i], "") >= 0) {
-            return "there was no reading of it";
+            return "there was no valid reading";
         }
     }
-    return "it was not among what this run recorded";
+    return "this run did not record it";
 }
 
 const char *rm_subject_why_no_energy(const struct rm_subject *subject)
@@ -178,7 +178,7 @@ const char *rm_subject_why_no_energy(const struct rm_subject *subject)
     if (!subject->has_energy) {
         double domains = rm_run_fact_number(run, "settings", "domains");
         bool was_asked = !(domains > 0.0) || ((uint64_t)domains & RESMON_DOMAIN_ENERGY) != 0;
-        return was_asked ? "nothing is known of the energy" : "energy was not asked for";
+        return was_asked ? "the energy is not known" : "energy was not requested";
     }
     if (subject->energy.remark[0] != '\0') {
         return subject->energy.remark;

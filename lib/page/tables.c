@@ -75,7 +75,7 @@ static const char *method_of_carbon(const struct rm_subject *subject)
     const resmon_energy *energy = &subject->energy;
     const char *basis = rm_subject_basis(subject);
     const char *place = energy->place[0] != '\0'      ? rm_page_shown(page, energy->place)
-                        : strcmp(basis, "world") == 0 ? "the world's average"
+                        : strcmp(basis, "world") == 0 ? "the world average"
                                                       : basis;
     if (!isfinite(energy->g_per_kwh)) {
         return "";
@@ -276,7 +276,7 @@ struct rm_page_table *rm_table_of_cost(const struct rm_subject *subject)
     double seconds = rm_subject_seconds(subject->run);
     struct rm_page_table *table = pairs_new(page, "cost", "Cost of observing", 5);
     if (info->memory_bytes == 0 && info->sampler_wall_ns == 0) {
-        add_pair(page, table, "not known", "the file does not say");
+        add_pair(page, table, "not known", "the file does not have it");
         return table;
     }
     const char *costs = costs_text(page, info);
@@ -465,7 +465,7 @@ static struct rm_page_table *nothing_table(const struct rm_subject *subjects, si
             reasons[kept++] = reasons[i];
         }
     }
-    struct rm_page_table *table = pairs_new(page, "node", "Node figures", 1);
+    struct rm_page_table *table = pairs_new(page, "node", "Node values", 1);
     add_pair(page, table, "none is known",
              rm_page_join(page, "; ", reasons, kept < MOST_REASONS ? kept : MOST_REASONS));
     return table;
@@ -476,7 +476,7 @@ static struct rm_page_table *columns_table(const struct rm_subject *subjects, si
     struct rm_page *page = subjects[0].page;
     const char *headers[RM_PAGE_COLUMNS] = {"figure", "name"};
     struct rm_page_table *table =
-        rm_page_table_new(page, "node", "Node figures", 2 + count, 2, RM_NODE_SUMMARY_KEYS);
+        rm_page_table_new(page, "node", "Node values", 2 + count, 2, RM_NODE_SUMMARY_KEYS);
     for (size_t i = 0; i < count; i++) {
         headers[2 + i] = count == 1 ? "value" : subjects[i].label;
     }
@@ -506,7 +506,7 @@ static struct rm_page_table *rows_table(const struct rm_subject *subjects, size_
     }
     struct rm_page_table *table = rm_page_table_new(
         page, is_cpu ? "node_cpu" : "node_rest",
-        is_cpu ? "Node figures: CPU" : "Node figures: memory, disks, network", 1 + used, 1, count);
+        is_cpu ? "Node values: CPU" : "Node values: memory, disks, network", 1 + used, 1, count);
     rm_page_headers(table, headers);
     for (size_t i = 0; i < count; i++) {
         struct rm_page_cell *cells = rm_page_row(page, table);

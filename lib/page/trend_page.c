@@ -187,8 +187,8 @@ static void put_file(struct writing *writing)
     }
     if (trend->left_out > 0) {
         rm_buffer_printf(writing->out,
-                         "<p class=note>%zu figures of benchmarks are left out: of %u series is "
-                         "shown what was there first.</p>",
+                         "<p class=note>%zu values of benchmarks are left out: only the first %u "
+                         "series are shown.</p>",
                          trend->left_out, RM_TREND_SERIES);
     }
     if (trend->machines > 1) {

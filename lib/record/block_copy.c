@@ -198,7 +198,7 @@ resmon_status rm_block_copy_make(const struct rm_infile *live, const struct rm_b
     resmon_status status =
         rm_kept_open(&copy.kept, rm_memory_directory, O_TMPFILE | O_RDWR)
             ? RESMON_OK
-            : rm_error_errno(errno, "cannot make a file in %s", rm_memory_directory);
+            : rm_error_errno(errno, "cannot create a file in %s", rm_memory_directory);
     if (status == RESMON_OK) {
         copying->live = live;
         copying->copy = &copy;

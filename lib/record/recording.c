@@ -185,8 +185,8 @@ static resmon_status refuse(const struct rm_infile *file)
 {
     return file->memory != NULL
                ? rm_error(RESMON_EBUSY,
-                          "%s is of a program that still runs, and was copied at an unknown "
-                          "moment: load the file instead",
+                          "%s is of a program that still runs, and its copy may be inconsistent: "
+                          "load the file instead",
                           file->path)
                : rm_error(RESMON_EBUSY, "%s changes too fast to be read; try again", file->path);
 }
@@ -430,8 +430,8 @@ resmon_status rm_recording_check_free(const char *path)
     struct rm_block_header header;
     return read_header(path, &header) && is_busy(&header)
                ? rm_error(RESMON_EBUSY,
-                          "%s is the recording of process %llu, which still runs; a '%%p' in the "
-                          "path gives each process its own",
+                          "%s is the recording of process %llu, which still runs: write '%%p' in "
+                          "the path so that each process has its own",
                           path, (unsigned long long)header.writer_pid)
                : RESMON_OK;
 }

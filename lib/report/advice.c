@@ -154,9 +154,10 @@ static void judge_swap(const struct situation *situation)
         const resmon_column *swap = rm_run_node_statistics(situation->run, RM_NODE_SWAP_USED, i);
         if (swap != NULL && swap->max - swap->first > SWAP_BYTES) {
             rm_human_bytes(bytes, swap->max - swap->first);
-            rm_sentences_say(situation->sentences,
-                             "swap: %s went out of memory on %.64s, which slows all down", bytes,
-                             situation->run->nodes[i].name);
+            rm_sentences_say(
+                situation->sentences,
+                "swap: %s were moved out of memory on %.64s, which slows everything down", bytes,
+                situation->run->nodes[i].name);
             return;
         }
     }
@@ -198,8 +199,8 @@ static void judge_heat(const struct situation *situation)
             rm_human_seconds(slowed, heat->last);
             rm_human_seconds(all, seconds);
             rm_sentences_say(situation->sentences,
-                             "heat: the processors of %.64s were slowed down for %s of %s: who "
-                             "runs the machines should look at its cooling",
+                             "heat: the processors of %.64s were slowed down for %s of %s: tell "
+                             "the administrators to check its cooling",
                              node->name, slowed, all);
             return;
         }
@@ -214,8 +215,8 @@ static void judge_throttling(const struct situation *situation)
         rm_human_seconds(text, held->last);
         rm_human_seconds(used, situation->use.cpu_s);
         rm_sentences_say(situation->sentences,
-                         "quota: threads that could have run were held back for %s, beside %s of "
-                         "CPU time: there are more threads than CPUs",
+                         "quota: threads that could have run were throttled for %s, with %s of CPU "
+                         "time used: there are more threads than CPUs",
                          text, used);
     }
 }

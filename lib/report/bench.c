@@ -153,7 +153,7 @@ static const struct cause {
     double sign;
     const char *what;
 } causes[] = {{RM_FIGURE_steal, 1, "the hypervisor kept the CPUs for"},
-              {RM_FIGURE_throttled, 1, "the quota of the control group held it back for"},
+              {RM_FIGURE_throttled, 1, "the CPU quota of its cgroup throttled it for"},
               {RM_FIGURE_heat, 1, "heat slowed the processors down for"},
               {RM_FIGURE_clock, -1, "the CPU's clock was"},
               {RM_FIGURE_others, 1, "other programs took CPU time of"},

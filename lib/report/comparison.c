@@ -90,13 +90,14 @@ static void state_model(struct rm_comparison *comparison)
     bool has_interval = !isnan(figures->energy_j.low);
     rm_human_fixed(percent, 100.0 * figures->modelled_share, 0);
     if (comparison->is_load_modelled && figures->modelled_share > 0.999) {
-        (void)snprintf(end, room, "  Nothing was measured but the load of the CPUs: %s",
-                       has_interval ? "a model made energy of it, and the interval says how the "
-                                      "load varied, not how far the model is off."
-                                    : "a model made energy of it.");
+        (void)snprintf(end, room, "  Only the load of the CPUs was measured: %s",
+                       has_interval ? "a model computed the energy from it; the interval is of the "
+                                      "load alone, without the error of the model."
+                                    : "a model computed the energy from it.");
     } else if (figures->modelled_share > 0.0) {
-        (void)snprintf(end, room, "  %s %% of the work's energy is a model's%s", percent,
-                       has_interval ? ": the interval knows nothing of how far that is off." : ".");
+        (void)snprintf(end, room, "  %s %% of the work's energy is from a model%s", percent,
+                       has_interval ? ": the interval does not include the error of the model."
+                                    : ".");
     }
 }
 

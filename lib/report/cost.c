@@ -93,7 +93,7 @@ static void write_pace(struct rm_buffer *buffer, const struct resmon_run *run)
     rm_human_percent(percent, 100.0 * rm_fact_number(bound));
     rm_buffer_printf(
         buffer,
-        "  pace      asked for every %s, taken every %s on average, to stay below %s of "
+        "  pace      requested every %s, taken every %s on average, to stay below %s of "
         "one CPU (max_overhead)\n",
         interval, taken, percent);
 }

@@ -114,7 +114,7 @@ void rm_report_counters(struct rm_buffer *buffer, const struct resmon_run *run, 
     }
     if (is_about) {
         rm_buffer_puts(buffer, "  ~: from the calls that were counted, and the time in which the "
-                               "counters ran\n  -: it may be off by more than itself\n");
+                               "counters ran\n  -: unknown, the error may exceed the value\n");
     }
     for (size_t i = 0; i < run->counter_count; i++) {
         const resmon_run_counter *counter = &run->counters[i];

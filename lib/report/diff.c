@@ -186,7 +186,7 @@ void rm_diff_say_statement(struct rm_buffer *buffer, const struct rm_diff *diff)
 {
     switch (diff->verdict) {
     case RM_VERDICT_WORSE:
-        rm_buffer_printf(buffer, "Worse: %zu of %zu figures with a rule.",
+        rm_buffer_printf(buffer, "Worse: %zu of %zu values with a rule.",
                          rm_diff_count(diff, RM_VERDICT_WORSE),
                          diff->row_count - rm_diff_count(diff, RM_VERDICT_NONE));
         break;
@@ -214,7 +214,7 @@ void rm_diff_say_reasons(const struct rm_diff *diff, const struct rm_sentences *
     }
     for (size_t i = 0; i < diff->gate->count; i++) {
         if (!diff->is_used[i]) {
-            rm_sentences_say(sentences, "cannot tell: '%s' finds nothing that both sides have",
+            rm_sentences_say(sentences, "cannot tell: '%s' matches nothing that both sides have",
                              diff->gate->rules[i].text);
         }
     }
@@ -265,17 +265,14 @@ void rm_diff_say_remarks(const struct rm_diff *diff, const struct rm_sentences *
         const char *now = rm_diff_renamed(diff, i);
         if (now != NULL) {
             rm_sentences_say(sentences,
-                             "%.400s may be called %.400s now: its figures are not compared",
+                             "%.400s may be called %.400s now: its values are not compared",
                              diff->gone[i], now);
         }
     }
-    rm_sentences_say(sentences,
-                     "change, interval: the median of all differences between a run before and one "
-                     "after, and where it lies");
-    rm_sentences_say(
-        sentences,
-        "p: that runs that are alike differ so by chance (Mann-Whitney); of rules, with all "
-        "of them together (Holm)");
+    rm_sentences_say(sentences, "change: the median of all differences between a run before and "
+                                "one after; interval: where the true median lies");
+    rm_sentences_say(sentences, "p: probability that equal programs differ this much by chance "
+                                "(Mann-Whitney); with rules, corrected for their number (Holm)");
 }
 
 /* ---- all ---------------------------------------------------------------------------------- */

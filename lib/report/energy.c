@@ -59,8 +59,7 @@ void rm_report_energy(struct rm_buffer *buffer, const struct resmon_run *run)
                          part.method[0] != '\0' ? "; " : "", part.method);
     }
     if (energy.basis == RESMON_CARBON_BASIS_WORLD) {
-        rm_buffer_puts(buffer,
-                       "  Where this machine stands is not known: RESMON_COUNTRY=FR says it, "
-                       "or /etc/resmon/site.conf.\n");
+        rm_buffer_puts(buffer, "  The location of this machine is not known: set "
+                               "RESMON_COUNTRY=FR, or use /etc/resmon/site.conf.\n");
     }
 }

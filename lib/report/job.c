@@ -89,7 +89,7 @@ static void add_half_watched(struct rm_rows *rows, const struct resmon_run *run)
     if (count > 0) {
         rm_human_seconds(watched, (double)first->host_duration_ns * 1e-9);
         rm_human_seconds(all, (double)first->duration_ns * 1e-9);
-        rm_rows_clause(rows, "%.64s%s watched for %s of %s only, as its first process ended then",
+        rm_rows_clause(rows, "%.64s%s observed for %s of %s only, as its first process ended then",
                        first->name, count > 1 ? " and others were" : " was", watched, all);
     }
 }

@@ -251,9 +251,8 @@ void rm_report_processes(struct rm_buffer *buffer, const struct resmon_run *run,
     }
     if (has_hidden(run)) {
         rm_buffer_puts(buffer,
-                       "  >=  by its clock, up to 20 ms before its end: from its user's events "
-                       "the kernel hides\n"
-                       "      a program that runs with other rights or may not be read\n");
+                       "  >=  read up to 20 ms before its end: the kernel hides the events of a "
+                       "program that\n      runs with other privileges or is not readable\n");
     }
     if (run->info.dropped_processes > 0) {
         rm_buffer_printf(buffer, "  and %llu processes that had no room\n",

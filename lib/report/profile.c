@@ -349,7 +349,7 @@ static void write_peak(struct rm_buffer *buffer, const struct resmon_run *run, s
     rm_human_seconds(when, (double)peak->t_ns * 1e-9);
     rm_buffer_printf(buffer, "\nThreads at high memory: RSS %s, %s after the start", rss, when);
     if (isfinite(peak->headroom_bytes)) {
-        rm_buffer_printf(buffer, ", when the control group had %s left", room);
+        rm_buffer_printf(buffer, ", when the cgroup had %s left", room);
     }
     rm_buffer_puts(buffer, "\n");
     write_highest(buffer, run);
@@ -435,7 +435,8 @@ static void write_wanted(struct rm_buffer *buffer, const struct rm_profile_sums 
         write_lines(buffer, sums, kind, is_one ? &one : &hot);
     }
     if (buffer->length == before) {
-        rm_buffer_puts(buffer, "\nNo lines are known: debug information (-g) has them.\n");
+        rm_buffer_puts(buffer,
+                       "\nNo lines are known: build the program with debug information (-g).\n");
     }
 }
 

@@ -9,8 +9,7 @@
 #define OF_NO_WORTH  1.0
 
 const char *const rm_sampled_bytes_legend =
-    "  ~: from few samples, 95 % of such figures are between; <: from so few that no more is "
-    "known\n";
+    "  ~: from few samples, with its 95 % interval; <: an upper bound, from very few samples\n";
 
 static double half_of(const struct rm_sampled_bytes *estimate, struct rm_stack_interval interval)
 {

@@ -13,7 +13,7 @@
 #define STRIP_COLUMNS 40U
 
 static const char *const headings[COLUMNS] = {"",           "first",   "last",
-                                              "benchmarks", "changes", "how it went"};
+                                              "benchmarks", "changes", "trend"};
 
 /* ---- pieces ------------------------------------------------------------------------------- */
 
@@ -188,10 +188,9 @@ void rm_trend_write_text(struct rm_buffer *buffer, const struct rm_trend *trend,
         }
     }
     if (trend->left_out > 0) {
-        rm_buffer_printf(buffer,
-                         "\n%zu figures of benchmarks are left out: of %u series is shown what was "
-                         "there first\n",
-                         trend->left_out, RM_TREND_SERIES);
+        rm_buffer_printf(
+            buffer, "\n%zu values of benchmarks are left out: only the first %u series are shown\n",
+            trend->left_out, RM_TREND_SERIES);
     }
     if (trend->machines > 1) {
         rm_buffer_printf(buffer, "\n%zu kinds of machines: what they measured is not compared\n",

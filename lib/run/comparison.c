@@ -121,13 +121,13 @@ static bool is_comparable(const struct sides *sides, size_t part, resmon_compari
         for (size_t i = 0; i < list->count; i++) {
             const resmon_energy_part other = rm_run_energy_part(list->runs[i], part);
             if (isnan(part_watts(list->runs[i], part))) {
-                remark(figures, "Left out: %s, which %s run %zu does not know.", first.name,
+                remark(figures, "Left out: %s, which is unknown in %s run %zu.", first.name,
                        list->name, i + 1);
                 return false;
             }
             if (!is_known_alike(&first, &other)) {
                 remark(figures,
-                       "Left out: %s, which %s run %zu knows in another way than the first run.",
+                       "Left out: %s, which %s run %zu measured in another way than the first run.",
                        first.name, list->name, i + 1);
                 return false;
             }
@@ -330,10 +330,11 @@ static void remark_on_places(const struct sides *sides, resmon_comparison *figur
     }
     if (is_elsewhere) {
         remark(figures, "Not all runs have the carbon intensity and PUE of the first work run, "
-                        "which count here for all.");
+                        "which are used here for all.");
     }
     if (is_other_host) {
-        remark(figures, "Not all runs have the same host name: only runs of one machine compare.");
+        remark(figures,
+               "Not all runs have the same host name: only runs of one machine can be compared.");
     }
 }
 
@@ -349,9 +350,10 @@ static void remark_on_load(const struct rm_run_list *idle, resmon_comparison *fi
     }
     if (seconds > 0.0 && busy / seconds > BUSY_PERCENT) {
         rm_human_fixed(text, busy / seconds, 0);
-        remark(figures,
-               "The machine was not quiet: its CPUs were %s %% busy while it should have idled.",
-               text);
+        remark(
+            figures,
+            "The machine was not quiet: its CPUs were %s %% busy while it should have been idle.",
+            text);
     }
 }
 

@@ -384,12 +384,12 @@ static void describe_growth(char *text, size_t room, const struct rm_run_stack_k
     bool is_little = kind->total <= (double)kind->period * (is_file ? 65536.0 : 4096.0);
     rm_human_bytes(risen, kind->total);
     (void)snprintf(text, room,
-                   "%s rose by %s, and no sample fell on it: one is of %" PRIu64
-                   " page faults of a thread%s",
+                   "%s rose by %s without a sample: a thread is sampled once per %" PRIu64
+                   " page faults%s",
                    is_file ? "RssFile" : "RssAnon", risen, kind->period,
                    is_little ? ""
-                             : "; those with fewer have none, and mmap(MAP_POPULATE), mlock() and "
-                               "the like bring pages without");
+                             : "; threads with fewer have none, and mmap(MAP_POPULATE), mlock() "
+                               "and the like add pages without faults");
 }
 
 static void describe_cpu(char *text, size_t room, const struct rm_run_stack_kind *kind)
@@ -398,8 +398,8 @@ static void describe_cpu(char *text, size_t room, const struct rm_run_stack_kind
     rm_human_seconds(used, kind->total / 1e9);
     rm_human_seconds(period, (double)kind->period / 1e9);
     (void)snprintf(text, room,
-                   "%s of CPU time were used, and no sample fell on it: one is of %s of a thread; "
-                   "those that used less, or ended before they were found, have none",
+                   "%s of CPU time were used without a sample: a thread is sampled once per %s; "
+                   "threads that used less, or ended before they were found, have none",
                    used, period);
 }
 

@@ -36,7 +36,7 @@ const char *rm_run_energy_lack(const struct resmon_run *run)
             return run->sources[i].reason;
         }
     }
-    return "the energy of this run was not asked for";
+    return "the energy of this run was not requested";
 }
 
 resmon_energy_part rm_run_energy_part(const struct resmon_run *run, size_t index)

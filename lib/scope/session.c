@@ -641,8 +641,9 @@ resmon_status rm_session_start(const struct rm_block *block, const struct rm_ses
     if (!take_over(session, terms->insists)) {
         block->header->has_scopes = 0;
         discard(session);
-        return rm_error(RESMON_EBUSY, "another monitor has the scopes: stop it, or start this one "
-                                      "with RESMON_FLAG_NO_SCOPES");
+        return rm_error(RESMON_EBUSY,
+                        "another monitor already measures scopes: stop it, or start this one "
+                        "with RESMON_FLAG_NO_SCOPES");
     }
     *ret_session = session;
     return RESMON_OK;

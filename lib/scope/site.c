@@ -149,7 +149,8 @@ resmon_status resmon_site_intern_at(const char *name, const char *file, const ch
 {
     RM_KEEP_ERRNO;
     if (name == NULL || name[0] == '\0' || file == NULL || function == NULL || ret_site == NULL) {
-        return rm_error(RESMON_EINVAL, "a site wants a name, texts and a place for the result");
+        return rm_error(RESMON_EINVAL,
+                        "a site needs a name, a file, a function and a place for the result");
     }
     const resmon_site like = {.name = name,
                               .file = file,

@@ -68,7 +68,7 @@ resmon_status resmon_task_begin(resmon_site *site, uint64_t under, uint64_t flag
     RM_KEEP_ERRNO;
     if (site == NULL || ret_task == NULL || (flags & ~(uint64_t)RESMON_INSIDE) != 0) {
         return rm_error(RESMON_EINVAL,
-                        "a task wants a site, known flags and a place for the result");
+                        "a task needs a site, known flags and a place for the result");
     }
     struct rm_scope_thread *thread = rm_scope_attached();
     if (thread == NULL) {

@@ -192,7 +192,7 @@ static resmon_status lap(struct watch *watch, resmon_watched *ret_watched)
 
 static resmon_status no_such_watch(uint64_t number)
 {
-    return rm_error(RESMON_EINVAL, "there is no watch %llu: it has ended, or never began",
+    return rm_error(RESMON_EINVAL, "there is no watch %llu: it ended, or never began",
                     (unsigned long long)number);
 }
 

@@ -40,8 +40,8 @@ resmon_status rm_address_space_decide(const struct rm_memory_room *room, uint64_
     rm_human_bytes(needed, (double)own);
     rm_human_bytes(programs, (double)PROGRAM_BYTES);
     return rm_error(RESMON_ENOMEM,
-                    "%s of memory are left of %s: to observe takes about %s, and the program would "
-                    "have less than %s",
+                    "only %s of memory are left of %s: observing needs about %s, which leaves the "
+                    "program less than %s",
                     left, room->limit, needed, programs);
 }
 

@@ -110,9 +110,8 @@ static resmon_status find_run(struct rm_options *options)
 {
     static unsigned count; /* atomic */
     struct rm_asked asked;
-    bool is_asked = options->wants_scopes && options->values.record == NULL &&
-                    options->values.pid == 0 && options->values.cgroup == NULL &&
-                    rm_asked_find(&asked);
+    bool is_asked = options->wants_scopes && options->values.pid == 0 &&
+                    options->values.cgroup == NULL && rm_asked_find(&asked);
     if (!is_asked) {
         return RESMON_OK;
     }
@@ -145,11 +144,11 @@ static resmon_status find_place(const resmon_monitor_options *given, struct rm_o
     status = rm_place_find(given->carbon != NULL ? &carbon : NULL, &environment, &options->place);
     if (status != RESMON_OK && status != RESMON_EINVAL) {
         (void)rm_text_set(options->place_remark, sizeof options->place_remark, resmon_last_error());
-        rm_log(RESMON_LOG_WARNING, "where the machine stands: %s", options->place_remark);
+        rm_log(RESMON_LOG_WARNING, "location of the machine: %s", options->place_remark);
         status = RESMON_OK;
     } else if (status == RESMON_OK && options->place.unknown[0] != '\0') {
         (void)snprintf(options->place_remark, sizeof options->place_remark,
-                       "the place '%s' is in no table: the world's average is taken",
+                       "the place '%s' is in no table: the world average is used",
                        options->place.unknown);
     }
     return status;
@@ -193,14 +192,15 @@ static resmon_status read_all_counters(const resmon_monitor_options *given,
     }
     if (status == RESMON_OK &&
         (options->scope_counters.groups & ~(RM_COUNTERS_DEFAULT | RM_COUNTERS_EVENTS)) != 0) {
-        status = rm_error(RESMON_EINVAL, "scope_counters: of the groups, only default is for "
-                                         "scopes; events may be named");
+        status = rm_error(
+            RESMON_EINVAL,
+            "scope_counters: the only group for scopes is default; other events are given by name");
     }
     if (status == RESMON_OK && (options->scope_counters.groups & RM_COUNTERS_DEFAULT) != 0 &&
         options->scope_counters.event_count > RM_SCOPE_COUNTERS / 2) {
         status = rm_error(RESMON_EINVAL,
-                          "scope_counters: %s is one event too many: beside the "
-                          "default ones there may be %d",
+                          "scope_counters: %s is one event too many: at most %d are allowed beside "
+                          "the default ones",
                           options->scope_counters.events[RM_SCOPE_COUNTERS / 2].name,
                           RM_SCOPE_COUNTERS / 2);
     }
@@ -218,7 +218,8 @@ static resmon_status check_observed(const resmon_monitor_options *values)
 {
     return values->cgroup == NULL || values->pid == 0
                ? RESMON_OK
-               : rm_error(RESMON_EINVAL, "pid and cgroup are both given: one of them is observed");
+               : rm_error(RESMON_EINVAL,
+                          "pid and cgroup are both given: only one of them can be observed");
 }
 
 static resmon_status read_all(const resmon_monitor_options *given, struct rm_options *options)

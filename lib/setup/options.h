@@ -44,7 +44,8 @@ struct rm_options {
     uint64_t meters;   /* of scopes; with that of the wall clock */
     bool wants_scopes; /* takes them if they are free */
     bool needs_scopes; /* fails if they are not */
-    char *run_record;  /* file below RESMON_RUN, kept if it can be; NULL: none */
+    char *run_record;  /* file below RESMON_RUN, kept if it can be, or with `record` a link to that;
+                          NULL: none */
     char *energy_root; /* where the energy counters are looked for; NULL: with all else */
     struct rm_terms_of_place place; /* only with RESMON_DOMAIN_ENERGY */
     char place_remark[256];         /* what cannot be read of it */

@@ -68,9 +68,8 @@ static void warn(const struct rm_site *site, const struct rm_intensity *found)
         return;
     }
     rm_log(RESMON_LOG_WARNING,
-           "the carbon intensity of %s%s%s%s%s is not known: the world's average of %g g/kWh is "
-           "taken; "
-           "RESMON_COUNTRY=FR or /etc/resmon/site.conf says where this machine stands",
+           "the carbon intensity of %s%s%s%s%s is not known: the world average of %g g/kWh is "
+           "used; set the location with RESMON_COUNTRY=FR or in /etc/resmon/site.conf",
            is_named ? "'" : "this place", is_named ? site->country : "",
            is_named && site->region[0] != '\0' ? "/" : "", is_named ? site->region : "",
            is_named ? "'" : "", found->g_per_kwh);

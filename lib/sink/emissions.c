@@ -308,8 +308,9 @@ resmon_status rm_emissions_append(const struct resmon_run *run, uint64_t flags, 
         return rm_error(RESMON_ENOENT, "%s", rm_run_energy_lack(run));
     }
     if ((flags & RESMON_EMISSIONS_PROCESS) == 0 && !rm_run_reports_host(run)) {
-        return rm_error(RESMON_ENOENT, "another process of this host has the machine's energy: "
-                                       "RESMON_EMISSIONS_PROCESS is for the share of this one");
+        return rm_error(RESMON_ENOENT,
+                        "another process of this host reports the machine's energy: use "
+                        "RESMON_EMISSIONS_PROCESS for the share of this process");
     }
     const struct line line = line_of(run, (flags & RESMON_EMISSIONS_PROCESS) != 0);
     rm_buffer_init(&heading, LARGEST_LINE);
@@ -318,7 +319,7 @@ resmon_status rm_emissions_append(const struct resmon_run *run, uint64_t flags, 
     put_line(&text, &line);
     resmon_status status = heading.status == RESMON_OK ? text.status : heading.status;
     status = status == RESMON_OK ? rm_sharedfile_append(path, heading.text, text.text)
-                                 : rm_error(status, "no memory for a line of %s", path);
+                                 : rm_error(status, "out of memory for a line of %s", path);
     rm_buffer_free(&heading);
     rm_buffer_free(&text);
     return status;

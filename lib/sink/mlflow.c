@@ -54,7 +54,7 @@ static resmon_status make_uuid(char uuid[33])
 {
     unsigned char bytes[16];
     if (getrandom(bytes, sizeof bytes, GRND_NONBLOCK) != (ssize_t)sizeof bytes) {
-        return rm_error(RESMON_EIO, "no random numbers to name a run with");
+        return rm_error(RESMON_EIO, "no random numbers for the id of a run");
     }
     for (size_t i = 0; i < sizeof bytes; i++) {
         (void)snprintf(uuid + 2 * i, 3, "%02x", bytes[i]);
@@ -340,8 +340,8 @@ static resmon_status put_away(struct mlflow *mlflow, const struct rm_mlflow_plan
                               struct rm_mlflow_cursor *cursor, struct account *account)
 {
     if ((mlflow->config.flags & RESMON_MLFLOW_NO_SPOOL) != 0) {
-        return rm_error(account->status, "%.380s; the rest is lost, as no spool file is wanted",
-                        account->text);
+        return rm_error(account->status,
+                        "%.380s; the rest is lost, as spool files are switched off", account->text);
     }
     struct rm_mlflow_spool *spool = rm_alloc(1, sizeof *spool);
     if (spool == NULL) {
@@ -368,7 +368,7 @@ static resmon_status lose(resmon_status status)
 {
     char why[RM_ERROR_TEXT_BYTES];
     (void)rm_text_set(why, sizeof why, resmon_last_error());
-    return rm_error(status, "%.400s; nothing was sent to MLflow, nor kept", why);
+    return rm_error(status, "%.400s; nothing was sent to MLflow or kept in a file", why);
 }
 
 static bool is_spooled(const struct mlflow *mlflow)
@@ -634,8 +634,8 @@ static resmon_status take_address(struct mlflow *mlflow)
     const struct rm_mlflow_address *address = &mlflow->address;
     struct rm_mlflow_config *config = &mlflow->config;
     if (!rm_mlflow_is_id(address->run_id) || !rm_mlflow_is_id(address->experiment_id)) {
-        return rm_error(RESMON_EFORMAT, "the spool file names a run or an experiment that no "
-                                        "server can have");
+        return rm_error(RESMON_EFORMAT,
+                        "the spool file has an invalid id of a run or an experiment");
     }
     if (!config->is_experiment_chosen) {
         (void)rm_text_set(config->experiment, sizeof config->experiment, address->experiment);
@@ -687,7 +687,7 @@ static resmon_status check_owner(const struct rm_lockedfile *file,
                ? RESMON_OK
                : rm_error(
                      RESMON_EACCES,
-                     "%s belongs to user %lu: name the server (tracking_uri) that it may go to",
+                     "%s belongs to user %lu: give the server that may receive it (tracking_uri)",
                      file->path, (unsigned long)file->owner);
 }
 

@@ -67,7 +67,7 @@ static resmon_status read_claim(const struct plan *plan, const struct rm_elf_sec
                                 ElfW(Chdr) * claim)
 {
     if (section->bytes < sizeof *claim) {
-        return rm_error(RESMON_EFORMAT, "%s: %s is cut", plan->elf->file.path, section->name);
+        return rm_error(RESMON_EFORMAT, "%s: %s is truncated", plan->elf->file.path, section->name);
     }
     return rm_infile_read(&plan->elf->file, section->offset, claim, sizeof *claim);
 }
@@ -240,7 +240,7 @@ resmon_status rm_debug_image_read(const struct rm_elf *elf, size_t bound,
     if (elf->is_64 != (sizeof(ElfW(Addr)) == 8) ||
         (elf->type == ET_REL &&
          (rm_elf_find(elf, NULL, SHT_RELA) != NULL || rm_elf_find(elf, NULL, SHT_REL) != NULL))) {
-        return rm_error(RESMON_ENOENT, "%s is no program or library of this machine",
+        return rm_error(RESMON_ENOENT, "%s is not a program or library for this machine",
                         elf->file.path);
     }
     if (rm_elf_find(elf, ".debug_info", 0) == NULL ||
@@ -251,7 +251,7 @@ resmon_status rm_debug_image_read(const struct rm_elf *elf, size_t bound,
     for (size_t i = 1; status == RESMON_OK && i + 1 < plan.count; i++) {
         const struct rm_elf_section *source = plan.sources[i].section;
         if (source->offset > elf->file.bytes || source->bytes > elf->file.bytes - source->offset) {
-            status = rm_error(RESMON_EFORMAT, "%s is cut: %s is not in it", elf->file.path,
+            status = rm_error(RESMON_EFORMAT, "%s is truncated: %s is not in it", elf->file.path,
                               source->name);
         }
     }

@@ -207,7 +207,7 @@ static resmon_status begin(void *owner, void *context)
     handle->elf = dw.elf_memory(handle->image.mapping.memory, handle->image.length);
     handle->dwarf = handle->elf != NULL ? dw.begin_elf(handle->elf, DWARF_C_READ, NULL) : NULL;
     if (handle->dwarf == NULL) {
-        return rm_error(RESMON_EFORMAT, "libdw does not take the debug information");
+        return rm_error(RESMON_EFORMAT, "libdw rejects the debug information");
     }
     (void)dw.new_oom_handler(handle->dwarf, rm_escape_leave);
     return handle == &dwarf->own ? list_units(dwarf) : RESMON_OK;

@@ -77,7 +77,7 @@ static resmon_status read_header(struct rm_elf *elf, struct table *table)
     }
     if (memcmp(header.ident, ELFMAG, SELFMAG) != 0 || header.ident[EI_DATA] != OWN_BYTE_ORDER ||
         (header.ident[EI_CLASS] != ELFCLASS64 && header.ident[EI_CLASS] != ELFCLASS32)) {
-        return refuse(elf, "is no ELF file of this machine");
+        return refuse(elf, "is not an ELF file for this machine");
     }
     elf->is_64 = header.ident[EI_CLASS] == ELFCLASS64;
     if (elf->is_64) {
@@ -104,7 +104,7 @@ static resmon_status check_table(const struct rm_elf *elf, struct table *table)
         return RESMON_OK;
     }
     if (table->entry_bytes != wanted || !is_in_file(elf, table->offset, wanted)) {
-        return refuse(elf, "has no table of sections where it should be");
+        return refuse(elf, "has no section table where it should be");
     }
     resmon_status status = rm_infile_read(&elf->file, table->offset, bytes, wanted);
     if (status != RESMON_OK) {
@@ -118,7 +118,7 @@ static resmon_status check_table(const struct rm_elf *elf, struct table *table)
         table->names = first.sh_link;
     }
     if (table->count > MOST_SECTIONS || !is_in_file(elf, table->offset, table->count * wanted)) {
-        return refuse(elf, "is cut: its table of sections is not in it");
+        return refuse(elf, "is truncated: its section table is not in it");
     }
     return RESMON_OK;
 }
@@ -264,7 +264,7 @@ static resmon_status unpack(const struct rm_elf *elf, const char *packed, uint64
 {
     Elf64_Chdr header;
     if (length < sizeof header || !elf->is_64) {
-        return refuse(elf, "has a compressed section that is cut");
+        return refuse(elf, "has a truncated compressed section");
     }
     memcpy(&header, packed, sizeof header);
     if (header.ch_type != ELFCOMPRESS_ZLIB || header.ch_size > bound) {

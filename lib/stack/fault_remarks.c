@@ -30,11 +30,11 @@ void rm_fault_remarks_text(const struct rm_fault_remarks *remarks,
 {
     static const char *const without_pages[] = {
         [RM_HUGE_PAGES_ASKED] =
-            "this kernel does not tell huge pages (Linux 5.11 does), which are on for memory that "
-            "asks for them: 2 MiB that come with one fault count as one small page",
+            "this kernel does not report huge pages (Linux 5.11 does), which are on for memory "
+            "that requests them: 2 MiB that come with one fault count as one small page",
         [RM_HUGE_PAGES_ALL] =
-            "this kernel does not tell huge pages (Linux 5.11 does), which are on for all memory: "
-            "2 MiB that come with one fault count as one small page",
+            "this kernel does not report huge pages (Linux 5.11 does), which are on for all "
+            "memory: 2 MiB that come with one fault count as one small page",
     };
     text[0] = '\0';
     if (remarks->missing[0] != '\0') {
@@ -42,7 +42,7 @@ void rm_fault_remarks_text(const struct rm_fault_remarks *remarks,
     }
     if (remarks->lacks_kernel) {
         add(text, "page faults in system calls (read() into fresh memory) are not sampled: this "
-                  "process may not watch the kernel (kernel.perf_event_paranoid 2)");
+                  "process may not observe the kernel (kernel.perf_event_paranoid 2)");
     }
     if (remarks->lacks_pages && remarks->huge_pages != RM_HUGE_PAGES_NONE) {
         add(text, without_pages[remarks->huge_pages]);

@@ -399,7 +399,7 @@ resmon_status rm_naming_fill(struct rm_naming *naming, struct resmon_run *run)
         return RESMON_OK;
     }
     if (!rm_place_map_fits(&run->profile)) {
-        return rm_error(RESMON_EINVAL, "the profile contradicts itself");
+        return rm_error(RESMON_EINVAL, "the profile is inconsistent");
     }
     if (naming != NULL) {
         return fill(naming, run);
@@ -444,9 +444,8 @@ static void name_if_possible(struct rm_naming *naming, struct resmon_run *run)
         return;
     }
     if (rm_thread_stack_left() < LEAST_STACK_BYTES) {
-        leave_out(run,
-                  LEFT_OUT "the stack of the thread is too small, and no other thread could be "
-                           "had");
+        leave_out(run, LEFT_OUT
+                  "the stack of the thread is too small, and no other thread could be started");
     } else if (fill_within_bounds(naming, run) == RESMON_ENOMEM) {
         leave_out(run, LEFT_OUT "out of memory");
     }

@@ -466,13 +466,13 @@ static void tell(const struct rm_outside *outside, int32_t kind, enum rm_tree_re
         return;
     }
     const char *rest = outside->has_more_tasks
-                           ? "not all of its threads could be observed: too many files"
+                           ? "not all of its threads could be observed: too many open files"
                        : rm_perf_tree_sees_kernel(outside->tree, record) ? remark
                                                                          : lacks_kernel;
     if (outside->hidden.total > 0) {
         (void)snprintf(hidden, sizeof hidden,
-                       "not, or not all the time, sampled: %u processes that the kernel hides, as "
-                       "their program has other rights or may not be read%s",
+                       "not sampled, or only in part: %u processes that the kernel hides, as their "
+                       "program has other privileges or is not readable%s",
                        outside->hidden.total, rest[0] != '\0' ? "; " : "");
     }
     (void)snprintf(text, sizeof text, "%s%s", hidden, rest);
@@ -483,8 +483,8 @@ void rm_outside_tell_kinds(const struct rm_outside *outside)
 {
     if (outside->terms.events.cpu_ns > 0) {
         tell(outside, RESMON_STACK_CPU, RM_TREE_CPU, "",
-             "time in system calls stands with the process alone (kernel.perf_event_paranoid "
-             "above 1)");
+             "time in system calls is assigned to the process, not to functions "
+             "(kernel.perf_event_paranoid above 1)");
     }
     if (outside->terms.events.fault_period > 0) {
         bool sees_pages = rm_perf_tree_sees_pages(outside->tree);
@@ -576,7 +576,7 @@ static resmon_status observe(struct rm_outside *outside)
             : rm_task_walk(&outside->root, outside->terms.pid, observe_thread, &observing);
     if (status == RESMON_OK && observing.status == RESMON_OK && outside->tasks == 0) {
         return outside->terms.is_group
-                   ? rm_error(RESMON_ESRCH, "there is no process in the control group")
+                   ? rm_error(RESMON_ESRCH, "there is no process in the cgroup")
                    : rm_error(RESMON_ESRCH, "process %u has ended", outside->terms.pid);
     }
     if (observing.status != RESMON_OK) {

@@ -226,8 +226,9 @@ static void look_at_signal(struct rm_stack_round *round)
     if (round->terms.wants_signal && !round->is_lost && !rm_claimed_signal_is_ours()) {
         round->is_lost = true;
         rm_stack_sampler_give_up();
-        rm_stack_round_set_kinds(round, RESMON_STACKS_CPU, RESMON_EBUSY,
-                                 "the program took the signal for itself while stacks were taken");
+        rm_stack_round_set_kinds(
+            round, RESMON_STACKS_CPU, RESMON_EBUSY,
+            "the program installed its own handler for the signal that stacks need");
     }
 }
 
@@ -357,8 +358,8 @@ static void open_pages(struct rm_stack_round *round)
     round->lacks_rss = !is_read;
     if (!is_read) {
         rm_stack_writer_set_kind(&round->writer, RESMON_STACK_FILE, RESMON_ENOTSUP,
-                                 "the kernel maps pages of files in groups of any size, and by how "
-                                 "much RssFile rises cannot be read here (/proc/self/statm)");
+                                 "the kernel maps pages of files in groups of any size, and the "
+                                 "growth of RssFile cannot be read here (/proc/self/statm)");
     }
 }
 

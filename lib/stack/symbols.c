@@ -140,7 +140,7 @@ static resmon_status open_own(const struct rm_symbols *symbols, struct files *fi
     if (is_vdso(symbols)) {
         status = open_vdso(files);
     } else {
-        status = rm_error(RESMON_ENOENT, "%s is no file",
+        status = rm_error(RESMON_ENOENT, "%s is not a file",
                           symbols->path[0] != '\0' ? symbols->path : "code made at run time");
     }
     return status == RESMON_OK ? check_same(symbols, &files->own) : status;

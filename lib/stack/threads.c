@@ -157,9 +157,10 @@ bool rm_stack_threads_are_listed(struct rm_stack_round *round)
 /* Without the list, the kernel tells of new threads still. */
 static void do_without_list(struct rm_stack_round *round)
 {
-    rm_stack_round_set_kinds(round, RESMON_STACKS_ALL, RESMON_OK,
-                             "the list of threads cannot be read (another namespace's /proc, "
-                             "or none): threads that ran already, but the first, are not sampled");
+    rm_stack_round_set_kinds(
+        round, RESMON_STACKS_ALL, RESMON_OK,
+        "the list of threads cannot be read (another namespace's /proc, "
+        "or none): threads that already ran, except the first, are not sampled");
     sample_thread(round, (uint32_t)getpid());
 }
 

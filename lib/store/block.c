@@ -154,8 +154,8 @@ resmon_status rm_block_measure(const struct rm_block_sizes *sizes, uint64_t *ret
         const char *largest = section_options[largest_of(sections)];
         return rm_error(RESMON_ERANGE,
                         "%s: a run of %llu rows, %llu columns, %llu call paths and %llu threads "
-                        "with %llu events each takes %llu bytes, most of them for this; it may "
-                        "take %llu: lower it",
+                        "with %llu events each takes %llu bytes, most of them for this option; the "
+                        "limit is %llu: lower the option",
                         largest != NULL ? largest : "scope_paths", (unsigned long long)sizes->rows,
                         (unsigned long long)sizes->columns, (unsigned long long)sizes->nodes,
                         (unsigned long long)sizes->threads, (unsigned long long)sizes->events,

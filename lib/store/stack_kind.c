@@ -8,13 +8,13 @@ const char *const rm_stack_loss_names[RM_LOSS_COUNT] = {
 };
 
 const char *const rm_stack_loss_texts[RM_LOSS_COUNT] = {
-    [RM_LOSS_RING] = "samples came faster than they were taken out",
+    [RM_LOSS_RING] = "samples came faster than the library read them",
     [RM_LOSS_ROOM] = "samples of stacks for which the run has no room",
     [RM_LOSS_DEPTH] = "samples of stacks deeper than 128 frames, cut there",
-    [RM_LOSS_UNWIND] = "samples whose stack could be followed a part of the way only",
+    [RM_LOSS_UNWIND] = "samples whose stack could be unwound only in part",
     [RM_LOSS_BLOCKED] = "samples of threads that had the signal blocked",
     [RM_LOSS_THREADS] = "threads could not be sampled",
-    [RM_LOSS_MODULES] = "libraries past the first 1024: what is in them has addresses only",
+    [RM_LOSS_MODULES] = "libraries past the first 1024: their functions have addresses only",
 };
 
 const char *const rm_stack_kind_names[RM_STACK_KINDS] = {

@@ -375,7 +375,7 @@ static void bench_following(struct bench *bench)
                 following, &followed, 20000, 0);
     bench_value(bench, "  its frames", followed.last.depth, "", 0);
     if (followed.last.is_broken) {
-        printf("  it could be followed a part of the way only\n");
+        printf("  it could be unwound only in part\n");
     }
     rm_code_free();
 }

@@ -198,7 +198,7 @@ class Diff(place.Case):
         pathlib.Path("gate").write_text("wall>1%\ncalls>3\n", encoding="utf-8")
         done = self.diff("--gate=gate", "old.json", "new.json")
         self.assertEqual(done.code, 1)
-        self.assertIn("'calls>3' finds nothing", done.out)
+        self.assertIn("'calls>3' matches nothing", done.out)
         for rule in ("wall>5%+3MB", "speed>5%", "wall"):
             done = self.diff("--fail", rule, "old.json", "new.json")
             self.assertEqual(done.code, 2)

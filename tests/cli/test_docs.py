@@ -14,6 +14,7 @@ import place
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 LIBRARY = os.environ.get("RESMON_LIBRARY_BUILT", "")
 EXAMPLES = pathlib.Path(os.environ.get("RESMON_EXAMPLES", ""))
+PYTHON = "python3"  # as pages have it; which one with_python() says
 needs_python = unittest.skipUnless(os.path.exists(LIBRARY), "Python cannot load this library")
 needs_examples = unittest.skipUnless((EXAMPLES / "hello").exists(), "the examples are not built")
 # Lines that depend on the machine: whether there is energy, what others do, what cannot be measured.
@@ -132,7 +133,7 @@ class Docs(place.Case):
         self.with_python()
         program = "def load():\n    return 1\n\n\ndef train(data):\n    assert data == 1\n\n\n" + "\n".join(in_python)
         pathlib.Path("phases.py").write_text(program, encoding="utf-8")
-        self.follow([("python3 phases.py", ["load 1 0 s"])])
+        self.follow([(f"{PYTHON} phases.py", ["load 1 0 s"])])
 
     def test_first_run(self):
         steps = steps_of(blocks_of("docs/tutorials/first-run.md"))
@@ -169,7 +170,7 @@ class Docs(place.Case):
         pathlib.Path("function.py").write_text(function + "\nfit()\nbig()\nprint(fit.last.seconds, big.last.peak_bytes)\n",
                                                encoding="utf-8")
         printed = [lines for kind, lines in blocks_of(page) if kind == "text"]
-        self.follow([("python3 measure.py", printed[1]), ("ls run.json run.html", []), ("python3 function.py", printed[2])])
+        self.follow([(f"{PYTHON} measure.py", printed[1]), ("ls run.json run.html", []), (f"{PYTHON} function.py", printed[2])])
 
     @needs_python
     def test_job(self):

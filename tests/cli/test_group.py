@@ -83,7 +83,7 @@ class Group(place.Case):
         self.assertGreater(columns[names.index("tree.mem.rss")]["max"], 40 * MIB)
         self.assertEqual(columns[names.index("tree.processes")]["last"], 0)
         reasons = {source["name"]: source["reason"] for source in document["sources"]}
-        self.assertEqual(reasons["proc_mem"], "a control group is observed, not one process")
+        self.assertEqual(reasons["proc_mem"], "a cgroup is observed, not one process")
         self.assertEqual(document["run"]["cgroup"], self.paths[0])
         text = place.run("report", "run.json").out
         self.assertRegex(text, r"(?m)^  memory +>= \d+\.\d MiB +RSS of all processes")
@@ -97,9 +97,9 @@ class Group(place.Case):
 
 class Words(place.Case):
     def test_wrong_words(self):
-        for words, said in ((["--cgroup=/no/such/group"], "there is no control group"),
-                            (["--cgroup=relative"], "no path of a control group"),
-                            (["--job=999999999"], "no control group of a job"),
+        for words, said in ((["--cgroup=/no/such/group"], "there is no cgroup"),
+                            (["--cgroup=relative"], "is not a cgroup path"),
+                            (["--job=999999999"], "no cgroup of a job"),
                             (["--cgroup=/", "1"], "attach"), (["--job=1", "1"], "attach")):
             done = place.run("attach", *words)
             self.assertNotEqual(done.code, 0)

@@ -58,7 +58,7 @@ class Monitors(place.Case):
 
     def test_start_and_stop(self):
         done = self.job("start", "--interval=20ms")
-        self.assertIn("3 nodes are watched; 'resmon job stop' ends that, and makes resmon/77_server.json", done.err)
+        self.assertIn("3 nodes are observed; 'resmon job stop' ends this and creates resmon/77_server.json", done.err)
         self.assertEqual(len(attached(self.room / "resmon")), 3)
         done = self.job("stop")
         place.until(lambda: not attached(self.room / "resmon"))
@@ -116,7 +116,7 @@ class Monitors(place.Case):
 
     def test_a_node_that_cannot_be_reached(self):
         done = self.job("start", "--interval=20ms", BROKEN="n2")
-        self.assertIn("of 3 nodes 2 are watched: resmon/77_server.log may say why", done.err)
+        self.assertIn("of 3 nodes, only 2 are observed: see resmon/77_server.log", done.err)
         self.assertIn("No route to host", pathlib.Path("resmon/77_server.log").read_text(encoding="utf-8"))
         done = self.job("stop")
         self.assertEqual({node["name"]: node["state"] for node in self.merged()["nodes"]},
@@ -131,11 +131,11 @@ class Monitors(place.Case):
 
     def test_no_shell_at_all(self):
         self.job("start", "--interval=20ms", "--remote-shell=no-such-shell", code=1)
-        self.assertIn("nothing can be started on n1", pathlib.Path("resmon/77_server.log").read_text(encoding="utf-8"))
+        self.assertIn("cannot start the monitor on n1", pathlib.Path("resmon/77_server.log").read_text(encoding="utf-8"))
 
     def test_what_is_wrong(self):
-        self.assertIn("this is no job of a batch system", self.job("start", code=1, PBS_JOBID="").err)
-        self.assertIn("'begin' is neither start nor stop", self.job("begin", code=2).err)
+        self.assertIn("this is not a job of a batch system", self.job("start", code=1, PBS_JOBID="").err)
+        self.assertIn("'begin' must be start or stop", self.job("begin", code=2).err)
         self.job(code=2)
         self.assertIn("there is no run to merge", self.job("stop", code=1).err)
 

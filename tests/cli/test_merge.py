@@ -171,11 +171,11 @@ class Job(place.Case):
         self.assertEqual([rank["rank"] for rank in job["ranks"]], [0, 1])
         lines = [line for line in done.err.splitlines() if "is left out" in line]
         self.assertEqual(len(lines), 6, done.err)
-        for name, why in (("foreign", "of another job: id 12, where the others have 4711"), ("future", "version 99"),
+        for name, why in (("foreign", "to another job: id 12, where the others have 4711"), ("future", "version 99"),
                           ("cut", "JSON"), ("other", "not a run document"), ("empty", "is empty")):
             [line] = [line for line in lines if f"job/{name}." in line]
             self.assertIn(why, line)
-        self.assertEqual(sum("is there already" in line for line in lines), 1)  # of two that are the same
+        self.assertEqual(sum("is already in the merge" in line for line in lines), 1)  # of two that are the same
 
     def test_starts_of_a_job(self):
         """A job that was requeued: of its last start, or of the one that is named."""
@@ -267,7 +267,7 @@ class Job(place.Case):
                                           for name in ("n1", "n2")})
         self.assertIn("CPU: 4 h 00 min of the 8 h 00 min that 8 CPUs had were used, 50 %",
                       " ".join(place.run("report", "hour.json").out.split()))
-        self.assertIn("no merged one", place.run("report", "--form=seff", "r0.json").err)
+        self.assertIn("not a merged one", place.run("report", "--form=seff", "r0.json").err)
         self.assertIn("seff, jobstats", place.run("report", "--form=xml", "hour.json").err)
 
     def test_nothing_to_merge(self):
@@ -288,10 +288,10 @@ class Job(place.Case):
         pathlib.Path("file").touch()
         done = place.run("run", "-o", "file/", "--", "true")
         self.assertEqual(done.code, 125)
-        self.assertIn("file/ cannot be made: Not a directory", done.err)
+        self.assertIn("file/: Not a directory", done.err)
         done = place.run("run", "--record=x", "-o", "job/", "--", "true")
         self.assertEqual(done.code, 125)
-        self.assertIn("either --record, or a directory", done.err)
+        self.assertIn("--record cannot be combined with a directory", done.err)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Programs that libresmon is in, below `resmon run`: their scopes are in its run, whatever becomes of them."""
 import fcntl
+import glob
 import json
 import os
 import shutil
@@ -127,6 +128,21 @@ class Scopes(place.Case):
             del os.environ["RESMON"]
         self.assertTrue(os.path.exists("own.json"))
         self.assertGreater(named(document["scopes"], "main").get("cpu_calls", 0), 0)
+
+    def test_of_one_that_records(self):
+        """As a site's TaskProlog has it: its recording has them, too, and is where it was wanted."""
+        os.environ["RESMON"] = f"record={os.path.abspath('own-%p.rec')}"
+        try:
+            document = self.document("--", HELLO)
+            killed = self.document("--", "sh", "-c", f"{HELLO} & until [ -s own-$!.rec ]; do sleep 0.01; done; kill -9 $!; wait")
+        finally:
+            del os.environ["RESMON"]
+        self.assertEqual(named(document["scopes"], "main/round")["calls"], 3)
+        self.assertEqual([process["name"] for process in killed["processes"]], ["hello"])
+        recordings = glob.glob("own-*.rec")
+        self.assertEqual(len(recordings), 2)
+        for recording in recordings:
+            self.assertEqual(place.run("report", recording).code, 0)
 
     def test_wrong_meters(self):
         done = place.run("run", "--scopes=wall+magic", "--", "touch", "ran")

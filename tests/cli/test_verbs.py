@@ -151,7 +151,7 @@ class Files(place.Case):
             self.assertIn("pip install pyarrow", done.err)
         done = place.run("export", "--dataset", "run.json", "-o", "none", env={**environment, "PYTHONPATH": "", "RESMON_LIBRARY": ""})
         self.assertEqual((done.code, done.out), (1, ""))
-        self.assertIn("a dataset is written by the Python package resmon", done.err)
+        self.assertIn("a dataset needs the Python package resmon", done.err)
 
     def test_show(self):
         for table, key in (("metrics", "name"), ("facts", "key"), ("sources", "source")):

@@ -180,6 +180,7 @@ PIN(RESMON_PART_EVENTS, 32);
 PIN(RESMON_PART_STACKS, 64);
 PIN(RESMON_JSON_FINAL_ONLY, 1);
 PIN(RESMON_CSV_WHOLE_RUN, 1);
+PIN(RESMON_EMISSIONS_PROCESS, 1);
 
 #define AT(type, member, offset) \
     _Static_assert(offsetof(type, member) == (offset), #type "." #member " is pinned")

@@ -127,7 +127,7 @@ class Jobs(unittest.TestCase):
 
     def test_monitors_of_a_batch_script(self):
         said = self.batch(f"{RESMON} job start --interval=50ms", "srun sh -c 'sleep 1'", f"{RESMON} job stop")
-        self.assertIn("4 nodes are watched", said)
+        self.assertIn("4 nodes are observed", said)
         [path] = [path for path in pathlib.Path("resmon").glob("*.json") if path.name.count(".") == 1]
         job = json.loads(path.read_text(encoding="utf-8"))
         self.assertEqual([node["name"] for node in job["nodes"]], ["n1", "n2", "n3", "n4"])
@@ -173,7 +173,7 @@ class Jobs(unittest.TestCase):
             "#!/bin/sh", f"{RESMON} job start --interval=50ms", f"srun -n2 {RESMON} run -q -o resmon/ -- {HELLO} : -n1 {RESMON} run -q -o resmon/ -- sleep 0.2",
             f"{RESMON} job stop -q", "")), encoding="ascii")
         self.run_it("sbatch", "--wait", "-N2", "-n4", "--output=out", ":", "-N1", "-n2", "script")
-        self.assertIn("3 nodes are watched", pathlib.Path("out").read_text(encoding="utf-8"))
+        self.assertIn("3 nodes are observed", pathlib.Path("out").read_text(encoding="utf-8"))
         [path] = [path for path in pathlib.Path("resmon").glob("*.json") if path.name.count(".") == 1]
         job = json.loads(path.read_text(encoding="utf-8"))
         self.assertEqual(sorted(node["name"] for node in job["nodes"]), ["n1", "n2", "n3"])

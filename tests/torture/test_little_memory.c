@@ -151,8 +151,8 @@ TEST(a_start_leaves_room)
     room.bytes--;
     assert_status(RESMON_ENOMEM, rm_address_space_decide(&room, 6 * MIB));
     assert_string_equal(resmon_last_error(),
-                        "32.0 MiB of memory are left of RLIMIT_AS: to observe takes about "
-                        "16.0 MiB, and the program would have less than 16.0 MiB");
+                        "only 32.0 MiB of memory are left of RLIMIT_AS: observing needs about 16.0 "
+                        "MiB, which leaves the program less than 16.0 MiB");
     room.bytes = UINT64_MAX;
     assert_ok(rm_address_space_decide(&room, 6 * MIB));
 }

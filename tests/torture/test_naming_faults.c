@@ -311,8 +311,9 @@ TEST(without_a_stack_names_are_left_out)
     assert_ok(rm_thread_start(&thread, &small));
     assert_int_equal(pthread_join(thread, NULL), 0);
     assert_false(has_any_name(run));
-    assert_string_equal(reason_of(run), NAMES "the stack of the thread is too small, and no other "
-                                              "thread could be had");
+    assert_string_equal(
+        reason_of(run),
+        NAMES "the stack of the thread is too small, and no other thread could be started");
     rm_run_free(run);
 }
 

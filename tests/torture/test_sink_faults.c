@@ -254,7 +254,7 @@ static resmon_status live_as_sink(void)
 static bool says_that_it_is_lost(const char *text)
 {
     static const char *const words[] = {"could not be kept", "no memory to put",
-                                        "nothing was sent to MLflow, nor kept"};
+                                        "nothing was sent to MLflow or kept"};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
         if (strstr(text, words[i]) != NULL) {
             return true;

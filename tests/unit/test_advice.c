@@ -213,10 +213,10 @@ TEST(what_held_it_up)
     SAYS(job, "I/O: some task of a node waited for it in 40 % of the time");
     job = well;
     job.swap_bytes = 2 * GIB;
-    SAYS(job, "swap: 2.00 GiB went out of memory on n1");
+    SAYS(job, "swap: 2.00 GiB were moved out of memory on n1");
     job = well;
     job.throttled_s = 3000;
-    SAYS(job, "quota: threads that could have run were held back for 50 min",
+    SAYS(job, "quota: threads that could have run were throttled for 50 min",
          "more threads than CPUs");
     job = well;
     job.heat_s = 120;

@@ -51,8 +51,7 @@ TEST(causes)
         const char *text;
     } cases[] = {
         {RM_FIGURE_steal, 0.0, 0.9, ": the hypervisor kept the CPUs for 900.0 ms"},
-        {RM_FIGURE_throttled, 0.0, 0.9,
-         ": the quota of the control group held it back for 900.0 ms"},
+        {RM_FIGURE_throttled, 0.0, 0.9, ": the CPU quota of its cgroup throttled it for 900.0 ms"},
         {RM_FIGURE_heat, 0.0, 1.5, ": heat slowed the processors down for 1.500 s"},
         {RM_FIGURE_clock, 3.6e9, 1.8e9, ": the CPU's clock was 1.800 GHz"},
         {RM_FIGURE_others, 0.02, 1.7, ": other programs took CPU time of 1.700 s"},

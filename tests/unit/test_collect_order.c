@@ -70,7 +70,7 @@ TEST(unknown_names)
     const struct rm_collector *const list[] = {&one};
     const struct rm_collector *order[1];
     assert_int_equal(rm_collect_order(list, 1, order), RESMON_EINVAL);
-    assert_non_null(strstr(resmon_last_error(), "collector one comes after onee"));
+    assert_non_null(strstr(resmon_last_error(), "collector one must come after onee"));
 }
 
 TEST(circles)
@@ -79,9 +79,9 @@ TEST(circles)
     const struct rm_collector *const round[] = {&free_, &a, &b, &c};
     const struct rm_collector *order[4];
     assert_int_equal(rm_collect_order(alone, 1, order), RESMON_EINVAL);
-    assert_non_null(strstr(resmon_last_error(), "collector self waits"));
+    assert_non_null(strstr(resmon_last_error(), "collector self depends on itself"));
     assert_int_equal(rm_collect_order(round, 4, order), RESMON_EINVAL);
-    assert_non_null(strstr(resmon_last_error(), "collector a waits"));
+    assert_non_null(strstr(resmon_last_error(), "collector a depends on itself"));
 }
 
 /* The library's collectors, listed the other way round: only what they say of each other holds. */

@@ -379,10 +379,10 @@ TEST(components_that_not_all_know)
     assert_ok(compare(&sides, &comparison));
     assert_near(comparison.power_w.work, 30.0, 1e-9);
     assert_string_equal(comparison.components, "cpu");
-    assert_string_equal(comparison.remark, "Left out: ram, which idle run 1 does not know.");
+    assert_string_equal(comparison.remark, "Left out: ram, which is unknown in idle run 1.");
     sides.idle[0]->columns[0].last = (double)NAN;
     assert_status(RESMON_ENOENT, compare(&sides, &comparison));
-    assert_non_null(strstr(resmon_last_error(), "Left out: cpu, which idle run 1"));
+    assert_non_null(strstr(resmon_last_error(), "Left out: cpu, which is unknown in idle run 1"));
     assert_non_null(strstr(resmon_last_error(), "RESMON_DOMAIN_CPU"));
     free_sides(&sides);
     /* A counter here and a model there: 10 W of difference would be the model's. */
@@ -391,7 +391,7 @@ TEST(components_that_not_all_know)
     assert_ok(compare(&sides, &comparison));
     assert_string_equal(comparison.components, "ram");
     assert_near(comparison.power_w.difference, 0.0, 1e-12);
-    assert_non_null(strstr(comparison.remark, "cpu, which idle run 1 knows in another way"));
+    assert_non_null(strstr(comparison.remark, "cpu, which idle run 1 measured in another way"));
     free_sides(&sides);
 }
 
@@ -539,7 +539,7 @@ TEST(words)
     assert_int_equal(comparison.provenance, RESMON_PROVENANCE_MODELLED);
     assert_non_null(
         strstr(comparison.statement, "J less than an idle period of the same length (95 %)."));
-    assert_non_null(strstr(comparison.statement, "Nothing was measured but the load of the CPUs"));
+    assert_non_null(strstr(comparison.statement, "Only the load of the CPUs was measured"));
     assert_non_null(strstr(comparison.remark, "carbon intensity"));
     assert_non_null(strstr(comparison.remark, "host name"));
     assert_ok(resmon_comparison_text(&comparison, &text));
@@ -580,7 +580,7 @@ TEST(a_busy_machine_is_named)
     sides.idle[0]->column_count = 3;
     assert_ok(compare(&sides, &comparison));
     assert_string_equal(comparison.remark, "The machine was not quiet: its CPUs were 43 % busy "
-                                           "while it should have idled.");
+                                           "while it should have been idle.");
     columns[2].mean = 9.0;
     assert_ok(compare(&sides, &comparison));
     assert_string_equal(comparison.remark, "");

@@ -172,9 +172,10 @@ TEST(what_is_asked_for)
     assert_string_equal(rm_counters_nearest("cycels"), "cycles");
     assert_null(rm_counters_nearest("INST_RETIRED"));
     assert_status(RESMON_EINVAL, rm_counters_parse("cycles+instructions+cycles", 16, &wanted));
-    assert_non_null(strstr(resmon_last_error(), "cycles stands twice"));
+    assert_non_null(strstr(resmon_last_error(), "cycles is given twice"));
     assert_status(RESMON_EINVAL, rm_counters_parse("cycles+instructions+branches", 2, &wanted));
-    assert_non_null(strstr(resmon_last_error(), "branches is one event too many: there may be 2"));
+    assert_non_null(
+        strstr(resmon_last_error(), "branches is one event too many: at most 2 are allowed"));
     uint32_t bit;
     for (size_t i = 0; rm_counters_group(i, &bit) != NULL; i++) {
         assert_ok(rm_counters_parse(rm_counters_group(i, &bit), 16, &wanted));
@@ -304,7 +305,7 @@ TEST(names_near_an_unknown_one_are_told)
     assert_int_equal(status, RESMON_EINVAL);
     assert_int_equal(code.type, 77);
     assert_non_null(strstr(resmon_last_error(), "PERF_COUNT_SW_PAGE_FALTS"));
-    assert_non_null(strstr(resmon_last_error(), "; there are PERF_COUNT_"));
+    assert_non_null(strstr(resmon_last_error(), "; it knows PERF_COUNT_"));
     assert_status(RESMON_EINVAL, rm_pfm_encode("xyzzy::NOTHING", &code));
     assert_status(RESMON_EINVAL, rm_pfm_encode("", &code));
     assert_ok(rm_pfm_encode("perf::PERF_COUNT_SW_PAGE_FAULTS", &code));

@@ -7,7 +7,7 @@
 #include "stack/fault_remarks.h"
 
 #define KERNEL "page faults in system calls"
-#define PAGES  "this kernel does not tell huge pages"
+#define PAGES  "this kernel does not report huge pages"
 
 static void check(const struct rm_fault_remarks *remarks, const char *const *parts, size_t count)
 {
@@ -43,7 +43,7 @@ TEST(huge_pages_are_told_beside_what_the_kernel_hides)
 
 TEST(kernels_before_5_11_do_not_tell_those_that_are_asked_for)
 {
-    static const char *const asked[] = {PAGES, "for memory that asks for them"};
+    static const char *const asked[] = {PAGES, "for memory that requests them"};
     static const char *const all[] = {PAGES, "on for all memory"};
     struct rm_fault_remarks remarks = {.lacks_pages = true, .huge_pages = RM_HUGE_PAGES_ASKED};
     char text[RM_FAULT_REMARKS_BYTES];

@@ -179,7 +179,7 @@ TEST(libraries_that_are_none)
     struct rm_nvml *nvml = NULL;
     assert_status(RESMON_ENODEV, rm_nvml_load("/nowhere/libnvidia-ml.so.1", &nvml));
     assert_status(RESMON_ENOTSUP, rm_nvml_load("libc.so.6", &nvml));
-    assert_non_null(strstr(resmon_last_error(), "no NVML"));
+    assert_non_null(strstr(resmon_last_error(), "is not NVML"));
     assert_null(nvml);
     fake->gpus = 0;
     assert_ok(rm_nvml_load(FAKE_NVML, &nvml));

@@ -412,7 +412,7 @@ TEST(limits_of_time)
     assert_true(reply.is_passing);
     assert_non_null(strstr(resmon_last_error(), "no answer within"));
     assert_status(RESMON_ETIMEDOUT, rm_http_exchange(http, &request, 1, &reply));
-    assert_non_null(strstr(resmon_last_error(), "no time left"));
+    assert_non_null(strstr(resmon_last_error(), "no time was left"));
     assert_false(reply.is_sent);
     assert_in_range(tiny_count(server), 0, 1); /* the first, if it came so far in its time */
     rm_http_reply_free(&reply);

@@ -280,7 +280,7 @@ TEST(planted_files_are_left_alone)
 
     int fd = open(target, O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
     assert_int_equal(link(target, path), 0);
-    assert_declined(job, "other names");
+    assert_declined(job, "other hard links");
     assert_int_equal(access(path, F_OK), 0);
     assert_int_equal(unlink(path), 0);
     assert_int_equal(unlink(target), 0);
@@ -329,7 +329,7 @@ TEST(directories_that_will_not_do)
         struct rm_leader leader;
         rm_leader_take(&leader, job, directories[i]);
         assert_false(rm_leader_leads(&leader));
-        assert_non_null(strstr(leader.reason, "cannot be told"));
+        assert_non_null(strstr(leader.reason, "cannot find out"));
         rm_leader_free(&leader);
     }
     resmon_job_free(job);

@@ -580,7 +580,8 @@ TEST(what_does_not_belong)
     add(&merge, &made);
     struct resmon_run *run = make(&made);
     assert_int_equal(rm_merge_add(&merge, run), RESMON_EINVAL);
-    assert_non_null(strstr(resmon_last_error(), "process 1000 of n1 (rank 0) is there already"));
+    assert_non_null(
+        strstr(resmon_last_error(), "process 1000 of n1 (rank 0) is already in the merge"));
     rm_run_free(run);
     made.job = "4712";
     made.rank = 1;

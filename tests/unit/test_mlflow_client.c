@@ -213,7 +213,7 @@ TEST(an_experiment_that_cannot_be)
                CREATE_IT}});
     end();
     name_experiment();
-    CONVERSE(0, RESMON_EFORMAT, "none of an MLflow server: '<html>hotel",
+    CONVERSE(0, RESMON_EFORMAT, "not from an MLflow server: '<html>hotel",
              {{GET_BY_NAME, {.body = "<html>hotel wifi: please log in"}, NULL}});
     assert_true(client.is_refused);
     end();
@@ -331,7 +331,7 @@ TEST(a_run_of_a_job)
               {"POST " API "runs/search", {.body = FOUND("theirs")}, SEARCH_JOB}});
     assert_false(client.is_made);
     end();
-    CONVERSE(0, RESMON_EFORMAT, "none of an MLflow server",
+    CONVERSE(0, RESMON_EFORMAT, "not from an MLflow server",
              {{"POST " API "runs/search", {.body = "{\"runs\":[{\"info\":{}}]}"}, SEARCH_JOB}});
     end();
     /* Whoever may make it does, when nobody has. */
@@ -348,7 +348,8 @@ TEST(a_run_of_a_job_that_nobody_makes, IN_MADE_TIME)
     set_wanted(RM_MLFLOW_AWAIT, "slurm/7", 0);
     begin(NULL, 0, 0); /* it answers "{}" */
     assert_status(RESMON_ETIMEDOUT, find());
-    assert_non_null(strstr(resmon_last_error(), "rank 0 of the job slurm/7 has made no run yet"));
+    assert_non_null(
+        strstr(resmon_last_error(), "rank 0 of the job slurm/7 has not created its run yet"));
     assert_int_equal(rm_clock_monotonic_ns(), MADE_TIME_BEGIN + PATIENCE_NS);
     assert_int_equal(tiny_count(server), 2 * PATIENCE_NS / RM_NS_PER_S); /* twice a second */
     end();

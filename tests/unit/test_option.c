@@ -187,7 +187,7 @@ TEST(a_struct_is_completed)
     TOLD(RESMON_ERANGE, rm_options_complete(&set, &given), "thing.number is -1", "1 to 5");
     given.number = 0;
     given.share = RM_NAN;
-    TOLD(RESMON_ERANGE, rm_options_complete(&set, &given), "thing.share is no number");
+    TOLD(RESMON_ERANGE, rm_options_complete(&set, &given), "thing.share is not a number");
     given.share = -0.0;
     given.amount = 1e300;
     TOLD(RESMON_ERANGE, rm_options_complete(&set, &given), "thing.amount is ");
@@ -198,7 +198,7 @@ TEST(a_struct_is_completed)
     assert_ok(rm_options_complete(&set, &given));
     given.flags = FLAG_SLOW | FLAG_QUICK;
     TOLD(RESMON_EINVAL, rm_options_complete(&set, &given), "thing.pace",
-         "one of usual, slow, quick");
+         "several of usual, slow, quick");
     given.flags = FLAG_SLOW;
     given.colours = 8;
     TOLD(RESMON_EINVAL, rm_options_complete(&set, &given), "thing.colours", "0x8");

@@ -428,7 +428,7 @@ TEST(each_refusal_has_its_reason)
     check_refusal(EACCES, RESMON_EACCES, "may not be counted by this user");
     check_refusal(EPERM, RESMON_EACCES, "a filter of system calls");
     check_refusal(EMFILE, rm_status_from_errno(EMFILE), "no more files");
-    check_refusal(ENOSPC, RESMON_ENOSPC, "no counter left");
+    check_refusal(ENOSPC, RESMON_ENOSPC, "no free counter");
     check_refusal(ENOSYS, RESMON_ENOTSUP, "no performance counters");
     check_refusal(EINVAL, RESMON_ENOTSUP, "cannot be counted for a process");
     check_refusal(E2BIG, rm_status_from_errno(E2BIG), "cannot be counted");
@@ -638,12 +638,12 @@ TEST(options_that_are_wrong)
         const char *counters, *scope_counters, *why;
     } cases[] = {
         {"", NULL, "counters: "},
-        {"default+a b", NULL, "counters: 'a b' cannot be an event"},
-        {NULL, "cycles+cycles", "scope_counters: the event cycles stands twice"},
+        {"default+a b", NULL, "counters: 'a b' is not the name of an event"},
+        {NULL, "cycles+cycles", "scope_counters: the event cycles is given twice"},
         {NULL, "r0001+r0002+r0003+r0004+r0005+r0006+r0007+r0008+r0009",
-         "r0009 is one event too many: there may be 8"},
+         "r0009 is one event too many: at most 8 are allowed"},
         {NULL, "default+r0001+r0002+r0003+r0004+r0005", "r0005 is one event too many"},
-        {NULL, "l2", "only default is for scopes"},
+        {NULL, "l2", "the only group for scopes is default"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         const resmon_monitor_options options = {.struct_size = sizeof options,

@@ -37,7 +37,7 @@ static int warnings;
 static void note(void *context, int32_t level, const char *text)
 {
     (void)context;
-    warnings += level == RESMON_LOG_WARNING && strstr(text, "world's average") != NULL ? 1 : 0;
+    warnings += level == RESMON_LOG_WARNING && strstr(text, "world average") != NULL ? 1 : 0;
 }
 
 /* First: once in a process. */

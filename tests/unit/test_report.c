@@ -129,7 +129,7 @@ TEST(the_cost_of_observing)
                                         "2.000 ms\n"));
     assert_non_null(strstr(buffer.text, "  sampling  80.00 us of CPU time a sample;"));
     assert_non_null(strstr(buffer.text,
-                           "  pace      asked for every 1.000 ms, taken every 10.00 ms "
+                           "  pace      requested every 1.000 ms, taken every 10.00 ms "
                            "on average, to stay below 1.0 % of one CPU"));
     rm_buffer_free(&buffer);
 }

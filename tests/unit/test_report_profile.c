@@ -75,8 +75,8 @@ TEST(summary)
                         "12 - ~2.86 MiB 12 memset(block, 0, bytes);");
     assert_has_not(text, "Function: square");
     assert_has_not(text, "Function: main");
-    assert_has(text, "Threads at high memory: RSS 256.0 MiB, 1.500 s after the start, when "
-                     "the control group had 1.00 MiB left\n");
+    assert_has(text, "Threads at high memory: RSS 256.0 MiB, 1.500 s after the start, when the "
+                     "cgroup had 1.00 MiB left\n");
     assert_has(row_of(text, "Threads at high memory", "train"),
                "train training memset memset.S:151 load resmon-test-train");
     assert_has(row_of(text, "Threads at high memory", "4712"), "4712 - libc.so.6");
@@ -85,7 +85,7 @@ TEST(summary)
     assert_has(text, "memory         3.00 MiB in 14 samples (one each 64 page faults); huge pages");
     assert_has(text,
                "  not the highest: 268.8 MiB were seen 1.720 s after the start, 5.0 % more\n");
-    assert_has(text, "lost           3: samples came faster than they were taken out\n");
+    assert_has(text, "lost           3: samples came faster than the library read them\n");
     assert_has(text, "lost           1: samples of threads that had the signal blocked\n");
     resmon_text_free(text);
     resmon_run_free(run);
@@ -121,7 +121,7 @@ TEST(figures_from_few_samples_have_marks)
                         "square 20.0 MiB 38.5 % 20.0 MiB 38.5 % square.h");
     assert_has(row_of(text, table, "load"), "load 6.00 MiB 11.5 % 6.00 MiB 11.5 % resmon-test-");
     assert_has(row_of(text, table, "libc.so.6"), "<11.1 MiB 3.8 % <11.1 MiB 3.8 %");
-    assert_has(text, "  ~: from few samples, 95 % of such figures are between; <: from so few");
+    assert_has(text, "  ~: from few samples, with its 95 % interval; <: an upper bound");
     assert_has(row_of(text, "Hot lines, by growth of memory", "151"), "151 - ~24.0 MiB 12");
     assert_has(text, "memory         52.0 MiB in 416 samples (one each 64 page faults): 52.0 % of "
                      "the 100.0 MiB by which RssAnon rose\n");

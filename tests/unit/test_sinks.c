@@ -81,7 +81,7 @@ TEST(every_sink_by_its_name, .setup_func = make_monitor, .teardown_func = free_m
 TEST(mistakes, .setup_func = make_monitor, .teardown_func = free_monitor)
 {
     assert_refused(RESMON_EINVAL, "prom", "x", "did you mean 'prometheus'");
-    assert_refused(RESMON_EINVAL, "", "x", "there are the sinks json, csv");
+    assert_refused(RESMON_EINVAL, "", "x", "the sinks are json, csv");
     assert_refused(RESMON_EINVAL, "csv", "", "csv.path is missing");
     assert_refused(RESMON_EINVAL, "csv", NULL, "csv.path is missing");
     assert_refused(RESMON_EINVAL, "csv", "a,whole=1", "did you mean 'whole_run'");
@@ -137,10 +137,10 @@ TEST(stacks_that_are_left_out)
     skip_without_stacks();
     static const struct {
         const char *text, *told;
-    } rows[] = {{"stacks=memory,folded=x", "folded is made of stacks of cpu,"},
-                {"folded_memory=x,stacks=cpu+peak", "folded_memory is made of stacks of memory,"},
-                {"speedscope=x,stacks=peak", "speedscope is made of stacks of cpu or memory,"},
-                {"pprof=p,folded=x,stacks=memory", "leave stacks= out"}};
+    } rows[] = {{"stacks=memory,folded=x", "folded needs stacks of cpu,"},
+                {"folded_memory=x,stacks=cpu+peak", "folded_memory needs stacks of memory,"},
+                {"speedscope=x,stacks=peak", "speedscope needs stacks of cpu or memory,"},
+                {"pprof=p,folded=x,stacks=memory", "omit stacks="}};
     for (size_t i = 0; i < RM_ARRAY_LEN(rows); i++) {
         resmon_monitor *made = NULL;
         assert_status(RESMON_EINVAL, resmon_monitor_new_text(rows[i].text, &made));

@@ -435,7 +435,7 @@ TEST(without_stacks)
 {
     resmon_run *run = rm_run_new();
     assert_status(RESMON_ENOENT, resmon_run_save_folded(run, RESMON_STACK_CPU, path_of("none")));
-    assert_non_null(strstr(resmon_last_error(), "not asked for"));
+    assert_non_null(strstr(resmon_last_error(), "not requested"));
     assert_status(RESMON_ENOENT, resmon_run_save_speedscope(run, path_of("none")));
     assert_status(RESMON_ENOENT, resmon_run_save_pprof(run, path_of("none")));
     run->profile.kinds[RESMON_STACK_CPU] =

@@ -164,20 +164,19 @@ TEST(growth_that_no_sample_tells_of_is_not_there)
     struct resmon_run *run = decoded(&block);
     const struct rm_run_stack_kind *kinds = run->profile.kinds;
     assert_int_equal(kinds[RESMON_STACK_CPU].status, RESMON_ENOENT);
-    assert_string_equal(kinds[RESMON_STACK_CPU].reason,
-                        "166.7 ms of CPU time were used, and no sample fell on it: one is of "
-                        "10.00 ms of a thread; those that used less, or ended before they were "
-                        "found, have none");
-    assert_int_equal(kinds[RESMON_STACK_MEMORY].status, RESMON_ENOENT);
-    assert_string_equal(kinds[RESMON_STACK_MEMORY].reason,
-                        "RssAnon rose by 195.3 KiB, and no sample fell on it: one is of 64 page "
-                        "faults of a thread");
-    assert_int_equal(kinds[RESMON_STACK_FILE].status, RESMON_ENOENT);
     assert_string_equal(
-        kinds[RESMON_STACK_FILE].reason,
-        "a remark; RssFile rose by 159.0 MiB, and no sample fell on it: one is of 64 page faults "
-        "of a thread; those with fewer have none, and mmap(MAP_POPULATE), mlock() and the like "
-        "bring pages without");
+        kinds[RESMON_STACK_CPU].reason,
+        "166.7 ms of CPU time were used without a sample: a thread is sampled once per 10.00 ms; "
+        "threads that used less, or ended before they were found, have none");
+    assert_int_equal(kinds[RESMON_STACK_MEMORY].status, RESMON_ENOENT);
+    assert_string_equal(
+        kinds[RESMON_STACK_MEMORY].reason,
+        "RssAnon rose by 195.3 KiB without a sample: a thread is sampled once per 64 page faults");
+    assert_int_equal(kinds[RESMON_STACK_FILE].status, RESMON_ENOENT);
+    assert_string_equal(kinds[RESMON_STACK_FILE].reason,
+                        "a remark; RssFile rose by 159.0 MiB without a sample: a thread is sampled "
+                        "once per 64 page faults; threads with fewer have none, and "
+                        "mmap(MAP_POPULATE), mlock() and the like add pages without faults");
     rm_run_free(run);
     /* A single sample, and that nothing rose, are as they are. */
     struct rm_stack_sample sample = sample_of(&address, 1, RESMON_STACK_FILE, 4096);

@@ -353,7 +353,7 @@ TEST(huge_pages_are_growth_by_their_size)
     (void)munmap(memory, 128 * MIB);
     skip_without(run, RESMON_STACK_MEMORY);
     const struct rm_run_stack_kind *kind = &run->profile.kinds[RESMON_STACK_MEMORY];
-    if (faults > 128 || strstr(kind->reason, "does not tell huge pages") != NULL) {
+    if (faults > 128 || strstr(kind->reason, "does not report huge pages") != NULL) {
         print_message("skipped: %zu page faults for 64 huge pages; %s\n", faults, kind->reason);
         resmon_run_free(run);
         skip();

@@ -292,7 +292,7 @@ TEST(less_may_be_granted)
         assert_int_equal(ring->has_pages, !refuses.page_sizes);
         assert_int_equal(memory_of(run)->status, RESMON_OK);
         assert_int_equal(strstr(reason, "kernel.perf_event_paranoid 2") != NULL, refuses.kernel);
-        assert_int_equal(strstr(reason, "does not tell huge pages") != NULL,
+        assert_int_equal(strstr(reason, "does not report huge pages") != NULL,
                          refuses.page_sizes && has_huge_pages());
         assert_true(weight_of(run, RESMON_STACK_MEMORY) == (double)PERIOD * PAGE);
         resmon_run_free(run);

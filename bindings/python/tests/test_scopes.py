@@ -931,5 +931,5 @@ def test_counters_of_scopes():
         faults = scope.counts["page-faults"]
         assert faults.low == faults == faults.high and not faults.is_vague
         assert m.scopes_by_name[0].counts["page-faults"].high == faults
-    with pytest.raises(resmon.ArgumentError, match="scope_counters: the event cycles stands twice"):
+    with pytest.raises(resmon.ArgumentError, match="scope_counters: the event cycles is given twice"):
         resmon.Monitor(scope_counters="cycles+cycles")
