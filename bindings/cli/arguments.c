@@ -95,9 +95,11 @@ static void add_dashed(struct known *known, const char *name, int has_argument, 
         return;
     }
     char *dashed = cli_grow(NULL, strlen(name) + 1);
-    for (size_t i = 0; name[i] != '\0'; i++) {
-        dashed[i] = name[i] == '_' ? '-' : name[i];
+    size_t length = 0;
+    for (; name[length] != '\0'; length++) {
+        dashed[length] = name[length] == '_' ? '-' : name[length];
     }
+    dashed[length] = '\0';
     add_long(known, dashed, has_argument, value);
 }
 
