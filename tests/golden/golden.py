@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: MIT
+"""What people and programs get of recorded runs, byte for byte: texts, Markdown, pages, tables, exports, comparisons.
+
+    golden.py RESMON [--update] [RUN]...
+
+--update writes tests/golden/expected anew, which is a commit of its own that somebody reads.  The command is called as
+users call it, so that nothing here knows how it is made.
+"""
+import concurrent.futures
+import difflib
+import gzip
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+RUNS, EXPECTED = HERE / "runs", HERE / "expected"
+RESMON = str(pathlib.Path(sys.argv[1]).resolve())
+UPDATES = "--update" in sys.argv
+ONLY = [word for word in sys.argv[2:] if not word.startswith("-")]
+
+TEXTS = {"brief.60": ["report", "--width=60"], "brief.100": ["report", "--width=100"], "brief.160": ["report", "--width=160"],
+         "full": ["report", "--full", "--width=100"]}
+TABLES = ("metrics", "scopes", "tags", "sources", "facts", "energy", "processes", "nodes", "ranks")
+FILES = {"md": "out.md", "html": "out.html", "csv": "out.csv", "om": "out.om", "trace": "out.trace.json",
+         "folded": "out.folded", "speedscope": "out.speedscope.json"}
+# Renderings that say something of a run; all have the brief text.
+PLAN = {
+    "plain": "brief.60 brief.160 full md html csv om metrics facts", "halved": "brief.60 csv om trace", "one-sample": "full metrics",
+    "nothing": "full sources md", "limits": "brief.60 full metrics tags", "meters": "brief.60 brief.160 full md html om scopes trace energy",
+    "phases": "brief.60 brief.160 full md html om scopes processes trace", "many-paths": "brief.60 full html scopes",
+    "killed": "full md scopes", "torn": "full", "each": "brief.60 full md html processes", "stacks": "full md html folded speedscope",
+    "unnamed": "full folded", "peak": "full html", "lines": "full md", "counters": "full metrics", "scope-counters": "brief.160 full scopes om",
+    "rapl": "full energy scopes", "gpus": "full metrics energy", "merged": "brief.60 brief.160 full md html nodes ranks scopes seff jobstats",
+    "merged-with-losses": "brief.60 full html nodes ranks", "hostile-names": "brief.60 full md html scopes om trace csv facts",
+    "hostile-numbers": "full md html metrics om csv",
+}
+DIFFS = {"diff.same": ("bench-before", "bench-same"), "diff.worse": ("bench-before", "bench-worse"),
+         "diff.few": ("bench-before", "bench-few"), "diff.runs": ("phases", "hostile-names")}
+
+
+def resmon(*words, cwd):
+    done = subprocess.run([RESMON, *words], cwd=cwd, capture_output=True, text=True, check=False, errors="surrogateescape",
+                          env={"LC_ALL": "C.UTF-8", "TZ": "UTC", "PATH": os.environ["PATH"]})
+    return done.stdout + "".join(f"stderr: {line}\n" for line in done.stderr.splitlines()) + \
+        (f"status: {done.returncode}\n" if done.returncode else "")
+
+
+def of_file(words, file, cwd):
+    """What a command writes to a file, and what it says."""
+    said = resmon(*words, "-o", file, cwd=cwd)
+    path = cwd / file
+    return said + (path.read_text(encoding="utf-8", errors="surrogateescape") if path.exists() else "")
+
+
+def page(text):
+    """Without scripts and styles, an element in a line; the data of charts, for people to read, too."""
+    data = "".join(re.findall(r"<script[^>]*type=.?application/json.?[^>]*>(.*?)</script>", text, re.S))
+    text = re.sub(r"<(script|style)\b.*?</\1>", "", text, flags=re.S)
+    return re.sub(r">\s*<(?=[a-z])", ">\n<", text) + "\n" + data.replace("],", "],\n")
+
+
+def table(run, cwd, name):
+    text = resmon("show", run, name, "--json", cwd=cwd)
+    return re.sub(r"\}, ?\{", "},\n{", text)
+
+
+def render(run, name, cwd):
+    if name in TEXTS:
+        return resmon(*TEXTS[name], run, cwd=cwd)
+    if name in ("seff", "jobstats"):
+        return resmon("report", f"--form={name}", run, cwd=cwd)
+    if name in TABLES:
+        return table(run, cwd, name)
+    text = of_file(["report" if name in ("md", "html") else "export", run], FILES[name], cwd)
+    return page(text) if name == "html" else text
+
+
+def lay_out(run, room):
+    """Its file, as somebody would have it."""
+    packed = RUNS / f"{run}.rec.gz"
+    path = room / (f"{run}.rec" if packed.exists() else f"{run}.json")
+    path.write_bytes(gzip.decompress(packed.read_bytes()) if packed.exists() else (RUNS / f"{run}.json").read_bytes())
+    return path.name
+
+
+def made_of(run):
+    """(name, text) of each rendering, and whether the document is the same when it is read and written again."""
+    with tempfile.TemporaryDirectory(prefix="resmon-golden-") as name:
+        room = pathlib.Path(name)
+        file = lay_out(run, room)
+        made = [(f"{run}.{what}", render(file, what, room)) for what in ["brief.100", *PLAN[run].split()]]
+        if file.endswith(".json"):
+            again = of_file(["export", file], "again.json", room)
+            if not again.startswith("{") or json.loads(again) != json.loads((room / file).read_text(encoding="utf-8")):
+                made.append((f"{run}.again", "a document that is read and written again is another one\n"))
+        return made
+
+
+def compared(name):
+    with tempfile.TemporaryDirectory(prefix="resmon-golden-") as directory:
+        room = pathlib.Path(directory)
+        files = [lay_out(run, room) for run in DIFFS[name]]
+        made = [(name, resmon("diff", *files, cwd=room))]
+        made += [(f"{name}.{what}", of_file(["diff", "-q", *files], f"out.{what}", room)) for what in ("md", "json", "xml")]
+        return made + [(f"{name}.html", page(of_file(["diff", "-q", *files], "out.html", room)))]
+
+
+def main():
+    jobs = [(made_of, run) for run in PLAN] + [(compared, name) for name in DIFFS]
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        made = [pair for pairs in pool.map(lambda job: job[0](job[1]) if not ONLY or job[1] in ONLY else [], jobs) for pair in pairs]
+    if UPDATES:
+        EXPECTED.mkdir(exist_ok=True)
+        for name, text in made:
+            (EXPECTED / name).write_text(text, encoding="utf-8", errors="surrogateescape")
+    wrong = 0
+    for name, text in made:
+        path = EXPECTED / name
+        expected = path.read_text(encoding="utf-8", errors="surrogateescape") if path.exists() else ""
+        if text != expected:
+            wrong += 1
+            difference = list(difflib.unified_diff(expected.splitlines(), text.splitlines(), f"expected/{name}", "now", lineterm="", n=1))
+            print("\n".join(difference[:24]).encode("utf-8", "backslashreplace").decode())
+    left = set() if ONLY else {path.name for path in EXPECTED.iterdir()} - {name for name, _ in made}
+    for name in sorted(left):
+        print(f"expected/{name}: nothing makes it any more")
+    print(f"{len(made)} renderings, {wrong} are not as expected" + (": golden.py RESMON --update writes them" if wrong else ""))
+    sys.exit(1 if wrong or left or not made else 0)
+
+
+main()
