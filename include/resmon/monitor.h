@@ -15,7 +15,7 @@
  * A monitor samples in its own thread, which receives no signals of the program.  The start takes
  * the first sample and the stop the last one, so a run of 1 ms has a summary.  Memory is fixed at
  * the start, for a run of any length.  Several monitors may run at once; at most one of them owns
- * the scopes (see <resmon/scope.h>).
+ * the scopes (member `scopes` of resmon_monitor_options).
  *
  * In a forked child, monitors of the parent do nothing: calls return RESMON_ESTATE, and free only
  * releases memory.  The child may create its own monitors.  If the parent had scopes and the child
@@ -202,7 +202,8 @@ RESMON_API resmon_status resmon_monitor_new_text(const char *options, resmon_mon
  * Example: resmon_monitor_add(monitor, "json", "run.json,interval=10s").  `options` has the format
  * of <resmon/option.h>; it may begin with the value of the sink's main option; NULL: no options. If
  * the sink shows stacks or scope instances and the options of the monitor do not set them, the
- * monitor records them. RESMON_EINVAL, RESMON_ERANGE: the sink or an option does not exist, or a
+ * monitor records them. RESMON_ESTATE: the monitor is or was running, or belongs to the parent of
+ * this forked process.  RESMON_EINVAL, RESMON_ERANGE: the sink or an option does not exist, or a
  * value is wrong; the text suggests the nearest name or the allowed values.  RESMON_EINVAL: also if
  * the monitor's option `stacks` excludes the stacks that the sink needs.  RESMON_EBUSY: its file is
  * that of the recording, or of another sink of the monitor.  Other errors: as the function for this
@@ -320,7 +321,7 @@ RESMON_API resmon_status resmon_monitor_join(resmon_monitor *monitor, const char
  * Gets remarks on the options, one per line; "" if there are none.  RESMON=... prints them.
  * Remarks name options without effect ("stack_hz has no effect without stacks=cpu"), and the memory
  * of a table of rows of 64 MiB or more.  Sinks that need stacks count as stacks=.  Free `ret_text`
- * with resmon_text_free().
+ * with resmon_text_free() of <resmon/report.h>.
  * RESMON_EINVAL: an argument is NULL; RESMON_ENOMEM.
  * Thread class: one thread at a time per monitor.  Since 0.1.
  */
