@@ -44,7 +44,7 @@ bool cli_arguments_read(const struct cli_command *command, int argc, char **argv
                         struct cli_arguments *ret_arguments);
 void cli_arguments_free(struct cli_arguments *arguments);
 
-/** Value `index` of an option of the verb that may be said again; NULL past the end, and without a
+/** Value `index` of an option of the verb that is repeatable; NULL past the end, and without a
  * value. */
 const char *cli_value_at(const struct cli_arguments *arguments, const char *key, size_t index);
 

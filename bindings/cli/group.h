@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Owns what the command asks of a control group that a monitor observes.
+ * Owns what the command asks of a cgroup that a monitor observes.
  */
 #ifndef RESMON_CLI_GROUP_H
 #define RESMON_CLI_GROUP_H

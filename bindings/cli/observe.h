@@ -23,7 +23,7 @@ struct cli_observing {
     struct cli_job_place place; /* if an output is the directory of a job */
 };
 
-/** Makes the monitor: of a process, or with `pid` 0 of the control group of the option `cgroup`,
+/** Makes the monitor: of a process, or with `pid` 0 of the cgroup of the option `cgroup`,
  * with what the command line says; `command` is the command line that the run shows (NULL: that of
  * /proc). False, and a line that says why: what was asked for is wrong. */
 bool cli_observe_make(struct cli_observing *observing, pid_t pid, const char *command);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Collector cgroup_mem: memory of the control group.  Version 2: memory.current, .stat, .peak,
+ * Collector cgroup_mem: memory of the cgroup.  Version 2: memory.current, .stat, .peak,
  * .events; version 1: memory.usage_in_bytes, .stat, .max_usage_in_bytes, .failcnt, .oom_control.
  *
  * The limit, its use in percent and the events are those of the group with the limit that leaves
@@ -301,7 +301,7 @@ static resmon_status open_memory(struct rm_collect *collect, void *state_)
         return rm_error(RESMON_ENOENT, "no memory controller is mounted");
     }
     if (collect->limits.count == 0) {
-        return rm_error(RESMON_ENOMEM, "out of memory for the limits of control groups");
+        return rm_error(RESMON_ENOMEM, "out of memory for the limits of cgroups");
     }
     state->table = files[place->version - 1];
     for (size_t i = 0; i < FILE_COUNT; i++) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Collector cgroup_psi: time that tasks of the control group waited.  cpu.pressure,
+ * Collector cgroup_psi: time that tasks of the cgroup waited.  cpu.pressure,
  * memory.pressure and io.pressure, which only version 2 has.
  */
 #include "collect/collect.h"
@@ -28,7 +28,7 @@ static resmon_status open_pressure(struct rm_collect *collect, void *state)
     for (size_t i = 0; i < RM_PRESSURE_FILES; i++) {
         const struct rm_cgroup_place *place = &collect->cgroup.places[files[i].controller];
         if (place->version == 1) {
-            return rm_error(RESMON_ENOTSUP, "control groups of version 1 have no pressure files");
+            return rm_error(RESMON_ENOTSUP, "cgroups of version 1 have no pressure files");
         }
         resmon_status status = rm_collect_open_cgroup(collect, &pressure->files[i],
                                                       files[i].controller, files[i].name);

@@ -331,8 +331,7 @@ resmon_status rm_collect_open_cgroup(const struct rm_collect *collect, struct rm
     }
     if (status == RESMON_ENOENT && place->version != 0 &&
         place->path[place->mount_length] == '\0') {
-        return rm_error(RESMON_ENOENT, "the process is in the root control group, which has no %s",
-                        name);
+        return rm_error(RESMON_ENOENT, "the process is in the root cgroup, which has no %s", name);
     }
     return status;
 }

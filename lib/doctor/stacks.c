@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/feature.h"
 #include "base/status.h"
 #include "os/perf_ring.h"
 
@@ -31,6 +32,12 @@ resmon_status rm_doctor_try_faults(bool *ret_has_kernel)
     return status;
 }
 
+/* A library is of no use to a build without it. */
+static const char *remedy(enum rm_feature feature, const char *if_built, const char *if_not)
+{
+    return rm_feature_row(feature)->is_built ? if_built : if_not;
+}
+
 static void add_unwinding(struct rm_doctor_exam *exam)
 {
     static const char name[] = "unwinding";
@@ -42,8 +49,10 @@ static void add_unwinding(struct rm_doctor_exam *exam)
             "stacks can be unwound: libunwind is available, and process_vm_readv() works");
     } else if (verdict == RESMON_DOCTOR_ABSENT) {
         rm_doctor_add(exam, GROUP, name, verdict,
-                      "install libunwind (libunwind8 of Debian and Ubuntu)", "%s",
-                      resmon_last_error());
+                      remedy(RM_FEATURE_UNWIND,
+                             "install libunwind (libunwind8 of Debian and Ubuntu)",
+                             "build libresmon with libunwind (libunwind-dev of Debian and Ubuntu)"),
+                      "%s", resmon_last_error());
     } else {
         rm_doctor_add(exam, GROUP, name, verdict,
                       "start the container with a seccomp profile that allows process_vm_readv, "
@@ -63,7 +72,8 @@ static void add_lines(struct rm_doctor_exam *exam)
             "debug information");
     } else {
         rm_doctor_add(exam, GROUP, name, rm_doctor_status(status),
-                      "install libdw (libdw1 of Debian and Ubuntu)",
+                      remedy(RM_FEATURE_DW, "install libdw (libdw1 of Debian and Ubuntu)",
+                             "build libresmon with libdw (libdw-dev of Debian and Ubuntu)"),
                       "%s: functions are named by symbol tables, without lines",
                       resmon_last_error());
     }

@@ -320,7 +320,7 @@ resmon_status rm_cgroup_file(const struct rm_cgroup_place *place, const char *fi
                              char target[RM_FILE_PATH_BYTES])
 {
     if (place->version == 0) {
-        return rm_error(RESMON_ENOENT, "no control group hierarchy with %s is mounted", file);
+        return rm_error(RESMON_ENOENT, "no cgroup hierarchy with %s is mounted", file);
     }
     int length = snprintf(target, RM_FILE_PATH_BYTES, "%s/%s", place->path, file);
     if (length < 0 || length >= RM_FILE_PATH_BYTES) {

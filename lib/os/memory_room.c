@@ -32,7 +32,7 @@ static void take(struct look *look, uint64_t limit, uint64_t used, const char *w
     }
 }
 
-/* ---- control groups --------------------------------------------------------------------- */
+/* ---- cgroups --------------------------------------------------------------------- */
 
 /* The names of the two versions. */
 struct group_files {
@@ -77,7 +77,7 @@ static void visit(void *context, const char *path)
     }
     uint64_t idle = read_idle(look, path, &files->idle);
     const char *name = path + look->group->mount_length;
-    take(look, limit, used > idle ? used - idle : 0, "the limit of control group ",
+    take(look, limit, used > idle ? used - idle : 0, "the limit of cgroup ",
          name[0] != '\0' ? name : "/");
 }
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""What people and programs get of recorded runs, byte for byte: texts, Markdown, pages, tables, exports, comparisons.
+"""What people and programs get of recorded runs, byte for byte: texts, Markdown, pages, tables, exports, comparisons;
+and what the doctor says of the machines of tests/fixtures.
 
     golden.py RESMON [--update] [RUN]...
 
@@ -18,7 +19,7 @@ import sys
 import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
-RUNS, EXPECTED = HERE / "runs", HERE / "expected"
+RUNS, EXPECTED, MACHINES = HERE / "runs", HERE / "expected", HERE.parent / "fixtures"
 RESMON = str(pathlib.Path(sys.argv[1]).resolve())
 UPDATES = "--update" in sys.argv
 ONLY = [word for word in sys.argv[2:] if not word.startswith("-")]
@@ -110,8 +111,14 @@ def compared(name):
         return made + [(f"{name}.html", page(of_file(["diff", "-q", *files], "out.html", room)))]
 
 
+def examined(machine):
+    text = resmon("doctor", f"--root={machine}/t0", cwd=MACHINES)
+    return [(f"doctor.{machine}", text.replace(f"user id {os.geteuid()} ", "a user "))]
+
+
 def main():
-    jobs = [(made_of, run) for run in PLAN] + [(compared, name) for name in DIFFS]
+    machines = sorted(path.parent.name for path in MACHINES.glob("*/t0"))
+    jobs = [(made_of, run) for run in PLAN] + [(compared, name) for name in DIFFS] + [(examined, name) for name in machines]
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         made = [pair for pairs in pool.map(lambda job: job[0](job[1]) if not ONLY or job[1] in ONLY else [], jobs) for pair in pairs]
     if UPDATES:

@@ -51,11 +51,12 @@ PHRASES = {
     r"what (it|a run|a build|they) costs?\b": "time, CPU, memory ... of",
 }
 TEXTS = [root / "README.md", root / "CONTRIBUTING.md", root / "SECURITY.md", root / "bindings/python/README.md", root / "examples/README.md",
-         root / "bindings/cli/commands.def", root / "lib/setup/options.def", root / "lib/sink/sinks.def", root / "lib/metric/metrics.def"]
-TEXTS += sorted((root / "docs").rglob("*.md"))
+         root / "CHANGELOG.md", root / "bindings/cli/commands.def", root / "lib/setup/options.def", root / "lib/sink/sinks.def", root / "lib/metric/metrics.def"]
+TEXTS += [*sorted((root / "docs").rglob("*.md")), *sorted((root / "include").rglob("*.h")),
+          *sorted((root / "bindings/python/resmon").rglob("*.py")), *sorted((root / "bindings/cli").glob("*.c")), *files]
 for path in TEXTS:
     text = path.read_text(encoding="utf-8") if path.exists() else ""
-    if path.suffix == ".def":
+    if path.suffix in (".def", ".c") or path.parent.parent.name == "lib":  # comments there are not for users
         text = re.sub(r"/\*.*?\*/", lambda m: "\n" * m.group(0).count("\n"), text, flags=re.S)
     for phrase, better in PHRASES.items():
         for match in re.finditer(phrase.replace(" ", r"\s+"), text, re.IGNORECASE):

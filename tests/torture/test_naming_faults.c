@@ -277,8 +277,7 @@ static resmon_run *load_nameless(void)
 
 static void look_at_little(struct rm_memory_room *ret_room)
 {
-    *ret_room =
-        (struct rm_memory_room){.bytes = 1 << 20, .limit = "the limit of control group /small"};
+    *ret_room = (struct rm_memory_room){.bytes = 1 << 20, .limit = "the limit of cgroup /small"};
 }
 
 TEST(without_room_names_are_left_out)
@@ -291,8 +290,7 @@ TEST(without_room_names_are_left_out)
     assert_false(is_named(run, "burn_the_time"));
     assert_null(strstr(reason_of(run), NAMES));
     assert_non_null(strstr(reason_of(run), "names are missing: the symbols of "));
-    assert_non_null(
-        strstr(reason_of(run), "and 1.00 MiB are left of the limit of control group /small"));
+    assert_non_null(strstr(reason_of(run), "and 1.00 MiB are left of the limit of cgroup /small"));
     rm_naming_free(naming);
     rm_run_free(run);
 }

@@ -51,11 +51,11 @@ TEST(groups_around_it_count)
               "anon 1\ninactive_file 4194304\nactive_file 99\n");
     rm_memory_room_look(test_directory, &room);
     assert_int_equal(room.bytes, 5 * MIB); /* 20 less 19, and 4 that can be had back */
-    assert_string_equal(room.limit, "the limit of control group /outer");
+    assert_string_equal(room.limit, "the limit of cgroup /outer");
     put_group("sys/fs/cgroup/outer", "max\n", "19922944\n", "");
     rm_memory_room_look(test_directory, &room);
     assert_int_equal(room.bytes, 90 * MIB);
-    assert_string_equal(room.limit, "the limit of control group /outer/inner");
+    assert_string_equal(room.limit, "the limit of cgroup /outer/inner");
     put_group("sys/fs/cgroup/outer/inner", "104857600\n", "204857600\n", "");
     rm_memory_room_look(test_directory, &room);
     assert_int_equal(room.bytes, 0);
@@ -113,7 +113,7 @@ static uint64_t left;
 
 static void look_at_left(struct rm_memory_room *ret_room)
 {
-    *ret_room = (struct rm_memory_room){.bytes = left, .limit = "the limit of control group /g"};
+    *ret_room = (struct rm_memory_room){.bytes = left, .limit = "the limit of cgroup /g"};
 }
 
 TEST(a_reserve_is_left)
@@ -126,7 +126,7 @@ TEST(a_reserve_is_left)
     assert_status(RESMON_ENOSPC, rm_budget_check(&budget, 8 * MIB, "the thing"));
     assert_string_equal(resmon_last_error(),
                         "the thing would take about 8.00 MiB, and 10.0 MiB are "
-                        "left of the limit of control group /g");
+                        "left of the limit of cgroup /g");
     left = 0;
     assert_ok(rm_budget_check(&budget, 1024, "the thing")); /* less than asking takes */
     assert_ok(rm_budget_check(&none, 4 * MIB, "the thing"));

@@ -376,7 +376,7 @@ class Energy(Record):
         def both(node, tree, unit):
             return f"{human.text_of(node, unit)} of the machine, {human.text_of(tree, unit)} the program's share"
         modelled = f" ({self.modelled_share * 100:.0f} % by a model)" if self.modelled_share > 0 else ""
-        rest = "" if math.isnan(self.rest_j) else f"; {human.text_of(self.rest_j, 'J')} of others and of nobody (idling)"
+        rest = "" if math.isnan(self.rest_j) else f"; {human.text_of(self.rest_j, 'J')} of other programs and idle"
         return (f"energy: {both(self.node_j, self.tree_j, 'J')}{modelled}{rest}\n"
                 f"CO2eq: {both(self.node_gco2eq, self.tree_gco2eq, 'g')}, at {self.g_per_kwh:.0f} g/kWh ({self.place}), "
                 f"PUE {self.pue:.2f}" + (f"\n{self.remark}" if self.remark else ""))
