@@ -10,13 +10,19 @@ users call it, so that nothing here knows how it is made.
 import concurrent.futures
 import difflib
 import gzip
+import http.server
 import json
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
+import threading
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "servers"))
+import mlflow_api  # noqa: E402
 
 HERE = pathlib.Path(__file__).resolve().parent
 RUNS, EXPECTED, MACHINES = HERE / "runs", HERE / "expected", HERE.parent / "fixtures"
@@ -31,14 +37,16 @@ FILES = {"md": "out.md", "html": "out.html", "csv": "out.csv", "om": "out.om", "
          "folded": "out.folded", "speedscope": "out.speedscope.json"}
 # Renderings that say something of a run; all have the brief text.
 PLAN = {
-    "plain": "brief.60 brief.160 full md html csv om metrics facts", "halved": "brief.60 csv om trace", "one-sample": "full metrics",
-    "nothing": "full sources md", "limits": "brief.60 full metrics tags", "meters": "brief.60 brief.160 full md html om scopes trace energy",
-    "phases": "brief.60 brief.160 full md html om scopes processes trace", "many-paths": "brief.60 full html scopes",
-    "killed": "full md scopes", "torn": "full", "each": "brief.60 full md html processes", "stacks": "full md html folded speedscope",
-    "unnamed": "full folded", "peak": "full html", "lines": "full md", "counters": "full metrics", "scope-counters": "brief.160 full scopes om",
-    "rapl": "full energy scopes", "gpus": "full metrics energy", "merged": "brief.60 brief.160 full md html nodes ranks scopes seff jobstats",
-    "merged-with-losses": "brief.60 full html nodes ranks", "hostile-names": "brief.60 full md html scopes om trace csv facts",
-    "hostile-numbers": "full md html metrics om csv",
+    "plain": "mlflow brief.60 brief.160 full md html csv om metrics facts", "halved": "brief.60 csv om trace", "one-sample": "full metrics",
+    "nothing": "full sources md", "limits": "brief.60 full metrics tags", "meters": "mlflow brief.60 brief.160 full md html om scopes trace energy",
+    "phases": "mlflow brief.60 brief.160 full md html om scopes processes trace", "many-paths": "brief.60 full html scopes",
+    "killed": "mlflow full md scopes", "torn": "full", "each": "brief.60 full md html processes", "stacks": "full md html folded speedscope",
+    "unnamed": "full folded", "peak": "full html", "lines": "full md", "counters": "full metrics", "scope-counters": "mlflow brief.160 full scopes om",
+    "rapl": "mlflow full energy scopes", "gpus": "mlflow full metrics energy", "merged": "mlflow brief.60 brief.160 full md html nodes ranks scopes seff jobstats",
+    "merged-with-losses": "brief.60 full html nodes ranks", "hostile-names": "mlflow brief.60 full md html scopes om trace csv facts",
+    "hostile-numbers": "mlflow full md html metrics om csv",
+    "made-stacks": "full md html folded speedscope lines.work lines.load lines.square lines.nobody", "made-few-samples": "full",
+    "made-recursion": "full lines.work", "made-killed-at-its-limit": "brief.60 full md", "made-far-from-its-limit": "full",
 }
 DIFFS = {"diff.same": ("bench-before", "bench-same"), "diff.worse": ("bench-before", "bench-worse"),
          "diff.few": ("bench-before", "bench-few"), "diff.runs": ("phases", "hostile-names")}
@@ -75,14 +83,59 @@ def render(run, name, cwd):
         return resmon(*TEXTS[name], run, cwd=cwd)
     if name in ("seff", "jobstats"):
         return resmon("report", f"--form={name}", run, cwd=cwd)
+    if name == "mlflow":
+        return mlflow(run, cwd)
+    if name.startswith("lines."):
+        return resmon("report", f"--lines={name[6:]}", "--width=100", run, cwd=cwd)
     if name in TABLES:
         return table(run, cwd, name)
     text = of_file(["report" if name in ("md", "html") else "export", run], FILES[name], cwd)
     return page(text) if name == "html" else text
 
 
+class MLflow(http.server.BaseHTTPRequestHandler):
+    """A strict server (tests/servers), which keeps what it is asked."""
+
+    protocol_version = "HTTP/1.1"
+
+    def serve(self):
+        body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        answer = self.server.api.answer(self.command, self.path, {name.lower(): value for name, value in self.headers.items()}, body)
+        self.server.asked.append((self.command, self.path, body))
+        self.send_response(answer.status)
+        for name, value in {**answer.headers, "Content-Length": len(answer.body)}.items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(answer.body)
+
+    do_GET = do_POST = do_PUT = serve
+
+    def log_message(self, *_):  # pylint: disable=arguments-differ
+        pass
+
+
+def mlflow(run, cwd):
+    """The requests of a push, with one id for all runs; whole files are only named."""
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), MLflow) as server:
+        server.api, server.asked = mlflow_api.Api(), []
+        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
+        said = resmon("push", f"--mlflow=http://127.0.0.1:{server.server_address[1]}", "--mlflow.series", run, cwd=cwd)
+        server.shutdown()
+    lines = [said.replace(str(server.server_address[1]), "PORT")] + [f"violation: {text}\n" for text in server.api.violations]
+    for method, path, body in server.asked:
+        lines.append(f"{method} {path}\n")
+        if "/artifacts/" not in path and body:
+            lines += [f"  {key}: {json.dumps(value)}\n" for key, values in sorted(json.loads(body).items())
+                      for value in (values if isinstance(values, list) else [values])]
+    text = "".join(lines)
+    for found in set(re.findall(r"\b[0-9a-f]{32}\b", text)):
+        text = text.replace(found, "RUN")
+    return text
+
+
 def lay_out(run, room):
     """Its file, as somebody would have it."""
+    shutil.copy(RUNS / "made.c", room)  # that stacks name
     packed = RUNS / f"{run}.rec.gz"
     path = room / (f"{run}.rec" if packed.exists() else f"{run}.json")
     path.write_bytes(gzip.decompress(packed.read_bytes()) if packed.exists() else (RUNS / f"{run}.json").read_bytes())
@@ -95,7 +148,7 @@ def made_of(run):
         room = pathlib.Path(name)
         file = lay_out(run, room)
         made = [(f"{run}.{what}", render(file, what, room)) for what in ["brief.100", *PLAN[run].split()]]
-        if file.endswith(".json"):
+        if file.endswith(".json") and not run.startswith("made-"):
             again = of_file(["export", file], "again.json", room)
             if not again.startswith("{") or json.loads(again) != json.loads((room / file).read_text(encoding="utf-8")):
                 made.append((f"{run}.again", "a document that is read and written again is another one\n"))

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """How the runs of tests/golden/runs were recorded, once: each shows something that others do not.  Numbers are of the day
-and the machine; what tests compare is what is made of them.
+and the machine; what tests compare is what is made of them.  The runs made-*.json with stacks were saved from
+tests/unit/made_profile.h, whose source is made.c.
 
     make_runs.py BUILD [NAME]...
 """
@@ -319,6 +320,61 @@ def bench_worse():
 @maker
 def bench_few():
     bench([1.2, 1.0], 101 << 20)
+
+
+def column(document, metric, unit, kind, instance="", **values):
+    """A column that nobody sampled."""
+    document["columns"].append({"metric": metric, "instance": instance, "unit": unit, "kind": kind, "level": "process", "source": "made"})
+    document["summary"]["columns"].append({"n": 9, **dict.fromkeys(
+        ("first", "last", "min", "max", "mean", "integral", "p50", "p95"), 0), "duration_s": 10, "resets": 0, "over_s": [0, 0, 0, 0], **values})
+
+
+def estimate(key, value, low, high, calls):
+    return {f"{key}_calls": calls, f"{key}_provenance": "measured" if calls == 10 else "sampled", f"{key}_ns": value,
+            **({} if calls == 10 else {f"{key}_ns_low": low, f"{key}_ns_high": high})}
+
+
+def made_report(state, peak, memory_percent):
+    """Each source, cost, limit and estimate that a report tells apart."""
+    document = document_of("nothing")
+    document["run"].update(state=state, duration_ns=10_000_000_000, samples=1001, program="made", name="made")
+    document["settings"].update(interval_ms=1, max_overhead=0.01)
+    document["sources"] = [{"name": name, "status": status, "provenance": "none", "reason": reason, "reads": reads, "failures": failures,
+                            "cost_ns": 0, "cost_max_ns": 0, "every": 1} for name, status, reason, reads, failures in (
+        ("sound", "RESMON_OK", "", 9, 0), ("remarked", "RESMON_OK", "not all of it", 9, 0), ("denied", "RESMON_EACCES", "no permission", 0, 0),
+        ("shaky", "RESMON_OK", "it broke", 3, 1), ("no_hardware", "RESMON_ENODEV", "there is none", 0, 0),
+        ("cgroup_mem", "RESMON_OK", "limit, percent and events of the group /outer", 9, 0))]
+    document["overhead"].update(sampler_cpu_ns=80080000, skipped_samples=9000, delivery_cpu_ns=5000000, handlers_ns=2000000)
+    mib = 1 << 20
+    column(document, "proc.mem.rss", "B", "gauge", first=40 * mib, last=90 * mib, max=100 * mib, mean=90 * mib, p95=100 * mib)
+    column(document, "proc.mem.peak_rss", "B", "gauge", first=peak[0] * mib, last=peak[1] * mib, max=peak[1] * mib)
+    column(document, "cg.mem.limit", "B", "gauge", last=512 * mib)
+    column(document, "cg.mem.percent", "%", "gauge", last=memory_percent, max=memory_percent)
+    column(document, "cg.mem.events.max", "1", "counter", last=6901 if memory_percent > 95 else 0)
+    column(document, "cg.mem.events.oom_kill", "1", "counter", last=1 if memory_percent > 95 else 0)
+    for number, event in enumerate(("page-faults", "INST_RETIRED:ANY_P", "task-clock:u")):
+        column(document, "perf.event", "1", "counter", event, mean=10, p95=20, max=30, last=4000 + number)
+    column(document, "perf.event", "1", "counter", "never-read", n=0)
+    for name, cpu, pcpu in (("sure", (1, 1, 1, 10), (2, 2, 2, 10)), ("about", (3, 2, 4.9, 4), (4, 1, 6, 4)), ("vague", (5, 2, None, 4), (6, 6, 6, 10))):
+        scope = {"name": name, "file": "", "function": "", "line": 0, "calls": 10, "recursive_calls": 0, "threads": 1, "wall_ns": 7e9,
+                 "self_ns": 7e9, "wall_min_ns": 1, "wall_max_ns": 2e9, "wall_stddev_ns": None, "open": 0, "open_ns": 0, "concurrent_ns": 0,
+                 "children": []}
+        for key, values in (("cpu", cpu), ("pcpu", pcpu)):
+            scope.update(estimate(key, *(value and value * 1e9 for value in values[:3]), values[3]))
+        scope["pcpu_provenance"] = "sampled" if name == "vague" else scope["pcpu_provenance"]  # all calls, beside children
+        document["scopes"].append(scope)
+    document["series"] = {"t_first_ns": [], "t_last_ns": [], "samples": [], "columns": []}
+    save(document)
+
+
+@maker
+def made_killed_at_its_limit():
+    made_report("interrupted", (40, 160), 98)
+
+
+@maker
+def made_far_from_its_limit():
+    made_report("stopped", (160, 160), 83)
 
 
 # ---- what is of this machine goes -------------------------------------------------------------------

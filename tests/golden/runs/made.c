@@ -1,0 +1,41 @@
+
+
+
+
+
+
+
+
+
+
+
+	memset(block, 0, bytes);
+
+
+
+
+
+
+
+        total += square(i);
+    }
+    return total;
+
+
+
+
+
+
+
+
+
+
+
+
+
+
+
+
+
+
+
