@@ -5,9 +5,6 @@
 
 #include "base/text.h"
 
-#define DEEPEST  10  /* values within values, as in configparser */
-#define MOST_ASK 100 /* of them in all: each value may name many */
-
 static bool is_blank(char c)
 {
     return c == ' ' || (c >= '\t' && c <= '\r');
@@ -93,37 +90,20 @@ bool rm_ini_next(struct rm_ini *ini, struct rm_ini_entry *ret_entry)
 
 /* ---- one value -------------------------------------------------------------------------- */
 
-/* A question, and the answer as far as it was written. */
-struct asked {
-    struct rm_text text;
-    const char *section;
-    char *at;
-    size_t room;
-    unsigned names; /* that were looked up */
-};
-
-static bool put(struct asked *asked, char byte)
-{
-    if (asked->room <= 1) {
-        return false;
-    }
-    *asked->at++ = byte;
-    asked->room--;
-    return true;
-}
-
 static bool is_name(struct rm_text one, struct rm_text other)
 {
     return rm_text_left(&one) == rm_text_left(&other) &&
            rm_text_compare(one.at, other.at, rm_text_left(&one)) == 0;
 }
 
-static bool find(const struct asked *asked, struct rm_text name, struct rm_ini_entry *ret_entry)
+/* The last one of the section, else of [DEFAULT]. */
+static bool find(struct rm_text text, const char *section, struct rm_text name,
+                 struct rm_ini_entry *ret_entry)
 {
-    const char *const sections[] = {asked->section, "DEFAULT"};
+    const char *const sections[] = {section, "DEFAULT"};
     bool is_there = false;
     for (int i = 0; i < 2 && !is_there; i++) {
-        struct rm_ini ini = {.rest = asked->text, .goes_on = true};
+        struct rm_ini ini = {.rest = text, .goes_on = true};
         for (struct rm_ini_entry entry; rm_ini_next(&ini, &entry);) {
             if (rm_text_equals(&entry.section, sections[i]) && is_name(entry.name, name)) {
                 *ret_entry = entry;
@@ -134,46 +114,27 @@ static bool find(const struct asked *asked, struct rm_text name, struct rm_ini_e
     return is_there;
 }
 
-/* The name in "%(name)s"; false: this is none. */
-static bool take_reference(struct rm_text *rest, struct rm_text *ret_name)
+/* "%(name)s". */
+static bool is_reference(struct rm_text rest)
 {
-    struct rm_text inner = *rest;
-    if (!rm_parse_literal(&inner, "%(") || !rm_parse_until(&inner, ')', ret_name) ||
-        !rm_parse_literal(&inner, "s")) {
-        return false;
-    }
-    *rest = inner;
-    return true;
-}
-
-static bool answer(struct asked *asked, struct rm_text name, int depth)
-{
-    struct rm_ini_entry entry;
-    struct rm_text other;
-    if (depth > DEEPEST || asked->names++ == MOST_ASK || !find(asked, name, &entry) ||
-        entry.has_more) {
-        return false;
-    }
-    while (entry.value.at < entry.value.end) {
-        if (take_reference(&entry.value, &other)) {
-            if (!answer(asked, other, depth + 1)) {
-                return false;
-            }
-            continue;
-        }
-        bool is_percent = rm_parse_literal(&entry.value, "%%");
-        if (!put(asked, is_percent ? '%' : *entry.value.at++)) {
-            return false;
-        }
-    }
-    return true;
+    struct rm_text name;
+    return rm_parse_literal(&rest, "%(") && rm_parse_until(&rest, ')', &name) &&
+           rm_parse_literal(&rest, "s");
 }
 
 bool rm_ini_get(struct rm_text text, const char *section, const char *name, char *target,
                 size_t room)
 {
-    struct asked asked = {text, section, target, room, 0};
-    bool is_whole = answer(&asked, rm_text_of(name, strlen(name)), 1);
-    memset(is_whole ? asked.at : target, 0, is_whole ? 1 : room);
+    struct rm_ini_entry entry;
+    size_t length = 0;
+    bool is_whole = find(text, section, rm_text_of(name, strlen(name)), &entry) && !entry.has_more;
+    while (is_whole && entry.value.at < entry.value.end) {
+        is_whole = length + 1 < room && !is_reference(entry.value);
+        bool is_percent = rm_parse_literal(&entry.value, "%%");
+        char byte = is_percent ? '%' : *entry.value.at++;
+        target[length] = is_whole ? byte : '\0';
+        length += is_whole ? 1 : 0;
+    }
+    memset(is_whole ? target + length : target, 0, is_whole ? 1 : room);
     return is_whole;
 }

@@ -36,8 +36,8 @@ bool rm_ini_next(struct rm_ini *ini, struct rm_ini_entry *ret_entry);
 
 /**
  * The last value of a name, in whatever case, in `section` or else in [DEFAULT], as a string of at
- * most `room` bytes with its end.  "%%" is a '%', "%(other)s" the value of another name.  False:
- * it is not there, has several lines, is too long, or stands for itself; `target` is "" then.
+ * most `room` bytes with its end.  "%%" is a '%'.  False: it is not there, has several lines,
+ * refers to another value ("%(other)s"), or is too long; `target` is "" then.
  */
 bool rm_ini_get(struct rm_text text, const char *section, const char *name, char *target,
                 size_t room);

@@ -83,7 +83,7 @@ resmon_status rm_gzip(const struct rm_output *output, const void *bytes, size_t 
     z_stream stream = {.zalloc = take_memory, .zfree = give_memory, .next_in = bytes};
     (void)pthread_once(&load_once, load);
     if (!is_loaded) {
-        return rm_gzip_store(output, bytes, length);
+        return rm_error(RESMON_ENOTSUP, "zlib, which compresses, is not available");
     }
     char *piece = rm_alloc(PIECE_BYTES, 1);
     if (piece == NULL || zlib.begin(&stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, WINDOW_GZIP, 8,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Owns zlib (os/gzip.c is the only file that includes it), and gzip files without it.
+ * Owns zlib: os/gzip.c is the only file that includes it.
  */
 #ifndef RM_OS_GZIP_H
 #define RM_OS_GZIP_H
@@ -12,12 +12,9 @@
 
 #include "base/output.h"
 
-/** Writes a gzip file of `bytes`: compressed where zlib can be loaded, else as
- * rm_gzip_store().  What it says depends on nothing else: no time, no name. */
+/** Writes a gzip file of `bytes`.  The file depends on nothing else: it has no time and no name.
+ * RESMON_ENOTSUP: no zlib; RESMON_ENOMEM; and as the output. */
 resmon_status rm_gzip(const struct rm_output *output, const void *bytes, size_t length);
-
-/** A gzip file of `bytes` as they are. */
-resmon_status rm_gzip_store(const struct rm_output *output, const void *bytes, size_t length);
 
 /** Whether zlib can be loaded. */
 bool rm_gzip_can_unpack(void);

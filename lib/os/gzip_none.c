@@ -6,7 +6,8 @@
 
 resmon_status rm_gzip(const struct rm_output *output, const void *bytes, size_t length)
 {
-    return rm_gzip_store(output, bytes, length);
+    (void)output, (void)bytes, (void)length;
+    return rm_feature_need(RM_FEATURE_ZLIB);
 }
 
 bool rm_gzip_can_unpack(void)

@@ -369,15 +369,19 @@ TEST(gzip)
         printf("skipped: there is no gzip\n");
         skip();
     }
+    if (!rm_gzip_can_unpack()) {
+        printf("skipped: there is no zlib\n");
+        skip();
+    }
     for (size_t i = 0; i < sizeof bytes; i++) {
         bytes[i] = (char)(i * i % 251);
     }
-    for (size_t i = 0; i < 2 * RM_ARRAY_LEN(lengths); i++) {
-        size_t length = lengths[i / 2];
+    for (size_t i = 0; i < RM_ARRAY_LEN(lengths); i++) {
+        size_t length = lengths[i];
         struct rm_buffer file;
         rm_buffer_init(&file, 1 << 20);
         const struct rm_output output = rm_buffer_output(&file);
-        assert_ok((i % 2 == 0 ? rm_gzip : rm_gzip_store)(&output, bytes, length));
+        assert_ok(rm_gzip(&output, bytes, length));
         FILE *out = fopen(path_of("g"), "w");
         assert_non_null(out);
         assert_int_equal(fwrite(file.text, 1, file.length, out), file.length);
