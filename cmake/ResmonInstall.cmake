@@ -12,9 +12,7 @@ if(NOT IS_ABSOLUTE "${CMAKE_INSTALL_DOCDIR}")
   file(RELATIVE_PATH resmon_docs_to_headers ${CMAKE_INSTALL_FULL_DOCDIR} ${CMAKE_INSTALL_FULL_INCLUDEDIR})
   install(CODE "file(CREATE_LINK \"${resmon_docs_to_headers}\" \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_DOCDIR}/include\" SYMBOLIC)")
 endif()
-if(RESMON_HAVE_PAGE)
-  install(FILES lib/page/vendor/uplot/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} RENAME LICENSE.uplot)
-endif()
+install(FILES lib/page/vendor/uplot/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} RENAME LICENSE.uplot)
 # Which the README names; to be built with what pkg-config or find_package(resmon) tells.
 install(DIRECTORY examples DESTINATION ${CMAKE_INSTALL_DOCDIR}
   FILES_MATCHING PATTERN "*.c" PATTERN "*.ipynb" PATTERN "*.png" PATTERN "README.md"
@@ -37,9 +35,5 @@ configure_file(cmake/FindResmonCJSON.cmake ${PROJECT_BINARY_DIR}/FindResmonCJSON
 file(RELATIVE_PATH RESMON_PC_TO_PREFIX
   ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
 list(JOIN RESMON_PC_LIBRARIES " " RESMON_PC_LIBRARIES_TEXT)
-set(RESMON_PC_OMPT "")
-if(RESMON_WITH_OMPT)
-  set(RESMON_PC_OMPT " -Wl,-u,ompt_start_tool")
-endif()
 configure_file(cmake/resmon.pc.in ${PROJECT_BINARY_DIR}/resmon.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/resmon.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

@@ -22,7 +22,7 @@ set(RESMON_DEFINITIONS "")
 set(RESMON_PC_LIBRARIES "")
 set(RESMON_INCLUDE_DIRS "")
 
-# What may be left out of the library, each by an option RESMON_WITH_<NAME>.  Makes RESMON_HAVE_<NAME>, the
+# Libraries of others that may be left out, each by an option RESMON_WITH_<NAME>.  Makes RESMON_HAVE_<NAME>, the
 # definition RM_HAVE_<NAME>, and a row of features.inc, by which the library says what it lacks
 # (lib/base/feature.h).  Which files are left out, and what stands in for them, is said in CMakeLists.txt.
 set_property(GLOBAL PROPERTY resmon_features "/* Made by cmake/ResmonOptions.cmake. */\n")
@@ -43,27 +43,12 @@ function(resmon_feature name what is_built)
   endif()
 endfunction()
 
-# Parts of the library itself.
-macro(resmon_part name what)
-  option(RESMON_WITH_${name} "With ${what}" ON)
-  resmon_feature(${name} "${what}" "${RESMON_WITH_${name}}")
-endmacro()
-resmon_part(STACKS "stacks (of CPU time, page faults, peaks of memory)")
-resmon_part(NET "the network (MLflow, Pushgateway, questions to Prometheus)")
-resmon_part(COUNTERS "performance counters (perf_event_open)")
-resmon_part(ENERGY "energy and emissions")
-resmon_part(OMPT "scopes of the threads of LLVM's OpenMP")
-resmon_part(PAGE "reports as HTML pages")
-
-# Each third-party library: AUTO uses it when it is there, ON insists, OFF leaves it out.  `part`: without which it
-# is of no use; or "".
-macro(resmon_third_party name what package part is_found)
+# Each third-party library: AUTO uses it when it is there, ON insists, OFF leaves it out.
+macro(resmon_third_party name what package is_found)
   set(RESMON_WITH_${name} AUTO CACHE STRING "With ${what}: AUTO, ON or OFF")
   set_property(CACHE RESMON_WITH_${name} PROPERTY STRINGS AUTO ON OFF)
   set(resmon_is_found "${is_found}")
-  if(RESMON_WITH_${name} STREQUAL "ON" AND NOT "${part}" STREQUAL "" AND NOT RESMON_HAVE_${part})
-    message(FATAL_ERROR "RESMON_WITH_${name} is ON, but RESMON_WITH_${part} is OFF, without which it is of no use")
-  elseif(RESMON_WITH_${name} STREQUAL "OFF" OR (NOT "${part}" STREQUAL "" AND NOT RESMON_HAVE_${part}))
+  if(RESMON_WITH_${name} STREQUAL "OFF")
     set(resmon_is_found FALSE)
   elseif(RESMON_WITH_${name} STREQUAL "ON" AND NOT resmon_is_found)
     message(FATAL_ERROR "RESMON_WITH_${name} is ON, but it was not found (Debian: ${package})")
@@ -73,17 +58,17 @@ endmacro()
 
 # Headers only: the library itself is loaded when it is first needed, so that programs that have no
 # use for it neither need it nor wait for it.
-macro(resmon_loaded_library name what package part header)
+macro(resmon_loaded_library name what package header)
   find_path(RESMON_${name}_INCLUDE_DIR ${header})
   mark_as_advanced(RESMON_${name}_INCLUDE_DIR)
-  resmon_third_party(${name} "${what}" ${package} "${part}" "${RESMON_${name}_INCLUDE_DIR}")
+  resmon_third_party(${name} "${what}" ${package} "${RESMON_${name}_INCLUDE_DIR}")
   if(RESMON_HAVE_${name})
     list(APPEND RESMON_INCLUDE_DIRS ${RESMON_${name}_INCLUDE_DIR})
   endif()
 endmacro()
 
 find_package(ResmonCJSON QUIET)
-resmon_third_party(CJSON "the reading of JSON (cJSON)" libcjson-dev "" "${ResmonCJSON_FOUND}")
+resmon_third_party(CJSON "the reading of JSON (cJSON)" libcjson-dev "${ResmonCJSON_FOUND}")
 if(RESMON_HAVE_CJSON)
   list(APPEND RESMON_LIBRARIES ResmonCJSON::cjson)
   # By its name, and not as a package: pkg-config would want its package for the shared library too.
@@ -93,15 +78,11 @@ if(RESMON_HAVE_CJSON)
   endif()
   list(APPEND RESMON_PC_LIBRARIES -lcjson)
 endif()
-resmon_loaded_library(CURL "HTTP (libcurl)" libcurl4-openssl-dev NET curl/curl.h)
-resmon_loaded_library(PFM "names of hardware events (libpfm4)" libpfm4-dev COUNTERS perfmon/pfmlib_perf_event.h)
-resmon_loaded_library(UNWIND "the following of stacks (libunwind)" libunwind-dev STACKS libunwind.h)
-resmon_loaded_library(DW "lines of stacks (libdw)" libdw-dev STACKS elfutils/libdw.h)
-resmon_loaded_library(ZLIB "compression (zlib)" zlib1g-dev STACKS zlib.h)
-if(RESMON_HAVE_NET AND RESMON_HAVE_CJSON)
-  list(APPEND RESMON_DEFINITIONS RM_HAVE_MLFLOW) # for tests of it
-endif()
-
+resmon_loaded_library(CURL "HTTP (libcurl)" libcurl4-openssl-dev curl/curl.h)
+resmon_loaded_library(PFM "names of hardware events (libpfm4)" libpfm4-dev perfmon/pfmlib_perf_event.h)
+resmon_loaded_library(UNWIND "the following of stacks (libunwind)" libunwind-dev libunwind.h)
+resmon_loaded_library(DW "lines of stacks (libdw)" libdw-dev elfutils/libdw.h)
+resmon_loaded_library(ZLIB "compression (zlib)" zlib1g-dev zlib.h)
 get_property(resmon_features GLOBAL PROPERTY resmon_features)
 file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/generated/features.inc CONTENT "${resmon_features}" @ONLY)
 

@@ -114,8 +114,7 @@ typedef struct resmon_page_options {
  *   the run.
  *
  * `options` NULL: the defaults.  Free `ret_text` with resmon_text_free().
- * RESMON_EINVAL: no run, an argument or a run is NULL, or the format is unknown; RESMON_ENOMEM;
- * RESMON_ENOTSUP: built without RESMON_WITH_PAGE.
+ * RESMON_EINVAL: no run, an argument or a run is NULL, or the format is unknown; RESMON_ENOMEM.
  * Thread class: any thread.  Since 0.1.
  */
 RESMON_API resmon_status resmon_report_page(const resmon_run *const *runs, size_t count,

@@ -117,7 +117,7 @@ RESMON_API uint64_t resmon_scope_here(void);
  * the name of this scope, the scope is placed beside the scope of the handle, not inside.  So tasks
  * that create tasks do not make deeper paths.
  *
- * LLVM's OpenMP needs no calls (clang -fopenmp, with a library built with RESMON_WITH_OMPT).
+ * LLVM's OpenMP needs no calls (clang -fopenmp).
  * Threads of a parallel region are in a scope "omp parallel" below the scope in which the region
  * began; explicit tasks are in "omp task".  The library is then the OMPT tool of the runtime,
  * unless OMP_TOOL_LIBRARIES names another tool, OMP_TOOL is "disabled", or the program runs with

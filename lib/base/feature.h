@@ -21,8 +21,8 @@ enum rm_feature {
 
 struct rm_feature_row {
     bool is_built;
-    const char *option; /* of the build: "RESMON_WITH_STACKS" */
-    const char *what;   /* "stacks" */
+    const char *option; /* of the build: "RESMON_WITH_CURL" */
+    const char *what;   /* "HTTP (libcurl)" */
 };
 
 /** NULL past the last. */

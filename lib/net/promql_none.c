@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* In place of net/promql.c when the library is built without the network, or without JSON, which
- * the answers of Prometheus need. */
+/* In place of net/promql.c when the library is built without JSON, which the answers of Prometheus
+ * need. */
 #include "net/promql.h"
 
 #include "base/feature.h"
@@ -8,8 +8,7 @@
 resmon_status rm_promql_open(const resmon_promql_options *options, struct rm_promql **ret_promql)
 {
     (void)options, (void)ret_promql;
-    resmon_status status = rm_feature_need(RM_FEATURE_NET);
-    return status == RESMON_OK ? rm_feature_need(RM_FEATURE_CJSON) : status;
+    return rm_feature_need(RM_FEATURE_CJSON);
 }
 
 void rm_promql_close(struct rm_promql *promql)

@@ -8,7 +8,6 @@
 #include <resmon/version.h>
 
 #include "base/compiler.h"
-#include "base/feature.h"
 #include "base/text.h"
 #include "job/detect.h"
 #include "job/hostlist.h"
@@ -146,8 +145,7 @@ static void record_energy(struct rm_block *block, const struct rm_options *optio
 {
     const struct rm_terms_of_place *place = &options->place;
     const struct rm_intensity *intensity = &place->intensity;
-    if ((options->values.domains & RESMON_DOMAIN_ENERGY) == 0 ||
-        !rm_feature_row(RM_FEATURE_ENERGY)->is_built) {
+    if ((options->values.domains & RESMON_DOMAIN_ENERGY) == 0) {
         return;
     }
     rm_facts_add_text(block, "energy", "idle_policy", idle_policy(options));

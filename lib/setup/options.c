@@ -13,7 +13,6 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/compiler.h"
-#include "base/feature.h"
 #include "base/log.h"
 #include "base/status.h"
 #include "base/struct_size.h"
@@ -137,9 +136,6 @@ static resmon_status find_place(const resmon_monitor_options *given, struct rm_o
             : RESMON_OK;
     if (status != RESMON_OK || (options->values.domains & RESMON_DOMAIN_ENERGY) == 0) {
         return status;
-    }
-    if (!rm_feature_row(RM_FEATURE_ENERGY)->is_built) {
-        return RESMON_OK; /* as the run's source of energy says */
     }
     status = rm_place_find(given->carbon != NULL ? &carbon : NULL, &environment, &options->place);
     if (status != RESMON_OK && status != RESMON_EINVAL) {

@@ -10,11 +10,8 @@ import time
 import types
 import unittest
 
-_BUILD = os.environ.get("RESMON_CLI_BUILD", "CJSON NET ENERGY STACKS PAGE").split()
+_BUILD = os.environ.get("RESMON_CLI_BUILD", "CJSON").split()
 needs_json = unittest.skipUnless("CJSON" in _BUILD, "this build cannot read JSON")
-needs_energy = unittest.skipUnless("ENERGY" in _BUILD, "this build knows no energy")
-needs_page = unittest.skipUnless("PAGE" in _BUILD, "this build makes no pages")
-needs_net = unittest.skipUnless("NET" in _BUILD, "this build asks no servers")
 can_be_loaded = "SANITIZER" not in _BUILD  # by Python
 not_sanitized = unittest.skipIf("SANITIZER" in _BUILD, "a sanitizer takes memory of its own")
 

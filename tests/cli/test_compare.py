@@ -219,7 +219,6 @@ class Diff(place.Case):
         self.assertEqual(self.diff("-o", "out.pdf", "old.json", "new.json").code, 2)
         self.assertEqual(self.diff("-o", "/nonexistent/out.md", "old.json", "new.json").code, 2)
 
-    @place.needs_page
     def test_width_decides_how_and_never_what(self):
         benchmark("before.json", true=around(1.0))
         benchmark("after.json", true=around(1.2))
@@ -252,7 +251,6 @@ class Diff(place.Case):
         self.assertGreaterEqual(page.count("<i class=dot"), 2 * 3 * 2)  # at least of wall time and peak
         self.assertNotIn("<script", page)
 
-    @place.needs_page
     def test_page_of_runs(self):
         """Charts of a run of each side on one axis."""
         for name in ("one", "two", "three"):
@@ -344,7 +342,6 @@ class Trend(place.Case):
         done = place.run("trend", "--json")  # of .resmon
         self.assertEqual([one["label"] for one in json.loads(done.out)["benchmarks"]], ["b", "a"])
 
-    @place.needs_page
     def test_outputs(self):
         self.make()
         done = place.run("trend", "-q", "-o", "trend.html", "-o", "trend.json", "-o", "trend.txt", "trend")

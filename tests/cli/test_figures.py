@@ -166,7 +166,6 @@ class Figures(place.Case):
         for name in ("run.json", "run.rec"):
             self.assertEqual(stat.S_IMODE(os.stat(name).st_mode) & 0o077, 0, name)
 
-    @place.needs_energy
     def test_energy_by_a_model_is_about_right(self):
         done = place.run("run", "--summary", "--", "sh", "-c", "i=0; while [ $i -lt 50000 ]; do i=$((i+1)); done")
         first, energy = done.err.splitlines()[0], [line for line in done.err.splitlines() if "by a model" in line]

@@ -72,7 +72,6 @@ class Scopes(place.Case):
         tree = document["summary"]["columns"][columns.index("tree.cpu.time")]["last"]
         self.assertAlmostEqual(tree / (usage["user_s"] + usage["system_s"]), 1, delta=0.02)
 
-    @place.needs_energy
     def test_energy_of_scopes(self):
         """Each program divides what its processes bear, with the carbon intensity of the run; nothing, where the run
         has no energy."""

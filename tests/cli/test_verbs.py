@@ -37,7 +37,6 @@ class Harm(place.Case):
             place.run(*words)
             self.assertFalse(os.path.exists("ran"), words)
 
-    @place.needs_net
     def test_a_token_leaves_the_command_line(self):
         for word, shown in (("--mlflow.token=SECRET", "--mlflow.token=x"), ("--mlflow=http://me:SECRET@127.0.0.1:1", "--mlflow=x")):
             child = subprocess.Popen([place.RESMON, "run", "-q", "--mlflow.no_spool", "--mlflow=http://127.0.0.1:1", word, "--",
@@ -91,7 +90,6 @@ class Files(place.Case):
         self.assertEqual(place.run("report", "-o", "text", "run.json").code, 0)
         self.assertEqual(pathlib.Path("text").read_text(encoding="utf-8"), done.out)
 
-    @place.needs_page
     def test_pages(self):
         """Of one run as it ends, of its file, and one page of several."""
         done = place.run("run", "-q", "-o", "one.html", "--name=<first>", "--", "sh", "-c", "sleep 0.05; exit 3")
@@ -119,7 +117,6 @@ class Files(place.Case):
         self.assertEqual(done.code, 1)
         self.assertIn("/nowhere/at", done.err)
 
-    @place.needs_page
     @unittest.skipUnless(os.path.exists(LIBRARY) and place.can_be_loaded, "Python cannot load this library")
     def test_pdf(self):
         """It is drawn by the Python package, where that and matplotlib are there."""
@@ -167,7 +164,6 @@ class Files(place.Case):
         self.assertEqual(json.loads(place.run("show", "run.json", "scopes", "--json").out), [])
         self.assertIn("has no scopes", place.run("show", "run.json", "scopes").err)
 
-    @place.needs_energy
     def test_energy(self):
         rows = json.loads(place.run("show", "run.json", "energy", "--json").out)
         self.assertEqual([row["component"] for row in rows], ["cpu", "ram", "gpu"])

@@ -128,7 +128,7 @@ TEST(text_report)
     resmon_text_free(text);
 }
 
-#ifdef RM_HAVE_MLFLOW
+#ifdef RM_HAVE_CJSON
 
 static double point_of(const struct rm_mlflow_plan *plan, const char *key)
 {

@@ -90,28 +90,24 @@ def table_of_metrics():
 
 CMAKE = (root / "cmake/ResmonOptions.cmake").read_text(encoding="utf-8")
 BY_TOP_LEVEL = "${PROJECT_IS_TOP_LEVEL}"
-# Parts of the library, with what they are; and what it is built with, with its package and the part that needs it.
-PARTS = re.findall(r'^resmon_part\((\w+) "([^"]*)"\)$', CMAKE, re.MULTILINE)
-LIBRARIES = re.findall(r'^resmon_(?:third_party|loaded_library)\((\w+) "([^"]*)" (\S+) (\w+|"")', CMAKE, re.MULTILINE)
+# What it is built with, with its package.
+LIBRARIES = re.findall(r'^resmon_(?:third_party|loaded_library)\((\w+) "([^"]*)" (\S+) ', CMAKE, re.MULTILINE)
 
 
 def table_of_cmake():
     yield "| option of CMake | what it is for | default |"
     yield "|---|---|---|"
-    for name, what in PARTS:
-        yield f"| `RESMON_WITH_{name}` | {what} | ON |"
-    for name, what, package, part in LIBRARIES:
-        needed_by = "" if part == '""' else f", of use to `RESMON_WITH_{part}`"
-        yield f"| `RESMON_WITH_{name}` | {what}: `{package}`{needed_by} | AUTO |"
+    for name, what, package in LIBRARIES:
+        yield f"| `RESMON_WITH_{name}` | {what}: `{package}` | AUTO |"
     for name, what, default in re.findall(r'^option\((\w+) "([^"]*)" (\S+)\)$', CMAKE, re.MULTILINE):
         what = what[0].lower() + what[1:]
         yield f"| `{name}` | {what} | {'ON; OFF in a larger project' if default == BY_TOP_LEVEL else default} |"
 
 
 def kept_in_bare_build():
-    """What the tests without all that may be left out do not leave out."""
+    """What the build without others' libraries does not leave out."""
     bootstrap = (root / "cmake/bootstrap.sh").read_text(encoding="utf-8")
-    for name, *_ in PARTS + LIBRARIES:
+    for name, *_ in LIBRARIES:
         if f"-DRESMON_WITH_{name}=OFF" not in bootstrap:
             yield f"cmake/bootstrap.sh: no -DRESMON_WITH_{name}=OFF"
 
@@ -252,4 +248,4 @@ for name, begin, end, make in MADE:
     problems.append(f"{name}, after '{begin}', is not what the tables say; check_options.py --update writes it:")
     problems += list(difflib.unified_diff(lines[first + 1:last], made, lineterm="", n=0))[2:12]
 print("\n".join(problems) or f"{len(options)} options of {len(sinks)} sinks and a monitor stand where they should")
-sys.exit(1 if problems or len(options) < 40 or len(PARTS) < 5 or len(LIBRARIES) < 6 else 0)
+sys.exit(1 if problems or len(options) < 40 or len(LIBRARIES) < 6 else 0)

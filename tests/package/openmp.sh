@@ -1,15 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# openmp.sh SOURCE BUILD HAS_OMPT: threads of LLVM's OpenMP are below the scope that their region began in, in programs
+# openmp.sh SOURCE BUILD: threads of LLVM's OpenMP are below the scope that their region began in, in programs
 # with the shared and with the static library.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-if [ "$3" != ON ]; then
-    echo "skipped: this build is without OMPT (RESMON_WITH_OMPT)"
-    exit 77
-fi
 clang=$(command -v clang-14 || command -v clang) || {
     echo "skipped: clang is not installed (Debian: clang-14)"
     exit 77

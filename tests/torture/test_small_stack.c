@@ -34,11 +34,7 @@ static volatile uint32_t sink;
 /* Rises with each sample. */
 static uint64_t sampled(void)
 {
-#ifdef RM_HAVE_STACKS
     return rm_handler_ticks();
-#else
-    return 0;
-#endif
 }
 
 __attribute__((noinline)) static void burn_the_time(void)

@@ -159,7 +159,6 @@ TEST(too_many_levels)
 
 TEST(the_watch_sees_what_is_left_above)
 {
-#ifdef RM_HAVE_STACKS
     struct opened opened;
     struct rm_memory_watch watch;
     struct rm_peak_head head;
@@ -174,8 +173,4 @@ TEST(the_watch_sees_what_is_left_above)
     assert_int_equal(head.headroom_bytes, 32 * MIB);
     rm_memory_watch_close(&watch);
     close_all(&opened);
-#else
-    print_message("skipped: the watch is of stacks, without which this library was built\n");
-    skip();
-#endif
 }

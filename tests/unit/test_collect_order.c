@@ -6,7 +6,6 @@
 #include "test.h"
 
 #include "base/compiler.h"
-#include "base/feature.h"
 #include "collect/order.h"
 
 /* At file scope, where the names in RM_AFTER() live as long as the collector. */
@@ -98,11 +97,6 @@ TEST(own_collectors_do_not_need_the_list)
         for (size_t k = 0; order[i]->after != NULL && order[i]->after[k] != NULL; k++) {
             assert_true(place_of(order, count, order[i]->after[k]) < i);
         }
-    }
-    if (rm_feature_need(RM_FEATURE_COUNTERS) != RESMON_OK ||
-        rm_feature_need(RM_FEATURE_ENERGY) != RESMON_OK) {
-        print_message("skipped: %s\n", resmon_last_error());
-        skip();
     }
     /* Of the counters, what has a set of hardware events comes before its share of the time. */
     size_t running = place_of(order, count, "perf_running");

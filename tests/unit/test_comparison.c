@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "base/compiler.h"
-#include "base/feature.h"
 #include "format/json.h"
 #include "metric/metric.h"
 #include "random.h"
@@ -630,12 +629,6 @@ TEST(idling)
     assert_ok(resmon_run_get_info(idle, &info));
     assert_in_range(info.duration_ns, 150000000, 60000000000);
     assert_ok(resmon_measure_idle(0.15, NULL, &work));
-    if (rm_feature_need(RM_FEATURE_ENERGY) != RESMON_OK) {
-        print_message("skipped: %s\n", resmon_last_error());
-        resmon_run_free(idle);
-        resmon_run_free(work);
-        skip();
-    }
     assert_ok(resmon_compare_runs((const resmon_run *const *)&work, 1,
                                   (const resmon_run *const *)&idle, 1, NULL, &comparison));
     assert_non_null(strstr(comparison.statement, "No interval can be given"));

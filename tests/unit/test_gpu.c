@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 #include "../fixtures/fake_nvml.h"
-#include "base/feature.h"
 #include "collect/gpu_share.h"
 #include "engine/gpus.h"
 #include "engine/monitor.h"
@@ -424,17 +423,8 @@ TEST(a_run_has_the_counters_of_gpus)
     resmon_run_free(run);
 }
 
-static void skip_without_energy(void)
-{
-    if (rm_feature_need(RM_FEATURE_ENERGY) != RESMON_OK) {
-        print_message("skipped: %s\n", resmon_last_error());
-        skip();
-    }
-}
-
 TEST(a_run_has_the_energy_of_gpus)
 {
-    skip_without_energy();
     fake->process_count = 2;
     fake->processes[0].pid = (unsigned)getpid();
     fake->processes[0].sm = 75;
@@ -471,7 +461,6 @@ TEST(a_run_has_the_energy_of_gpus)
 /* What is open when another monitor takes the scopes has no energy after that. */
 TEST(a_scope_that_was_taken)
 {
-    skip_without_energy();
     const resmon_monitor_options options = {.struct_size = sizeof options,
                                             .interval_ms = 20,
                                             .domains = RESMON_DOMAIN_PROCESS | RESMON_DOMAIN_GPU |
@@ -503,7 +492,7 @@ TEST(a_scope_that_was_taken)
     resmon_run_free(run);
 }
 
-#ifdef RM_HAVE_MLFLOW
+#ifdef RM_HAVE_CJSON
 /* In MLflow's "System metrics" by MLflow's own names; slices have none there. */
 TEST(series_for_mlflow)
 {
@@ -514,9 +503,7 @@ TEST(series_for_mlflow)
         "gpu_0_power_usage_watts",
         "gpu_0_power_usage_percentage",
         "gpu_2_temperature_celsius",
-#ifdef RM_HAVE_ENERGY
         "gpu_energy_joules",
-#endif
     };
     static const double values[] = {80.0, 3000.0 / 1e6, 3.75, 300.0, 300.0 / 7.0, 60.0};
     struct rm_mlflow_config config = {
@@ -619,7 +606,6 @@ static resmon_monitor *started_with_an_h100(void)
 /* GPUs that are dear to ask are asked less often, for the dear part; no energy is lost. */
 TEST(readings_stay_within_the_overhead)
 {
-    skip_without_energy();
     resmon_monitor *monitor = started_with_an_h100();
     for (int round = 0; round < 50; round++) {
         {
@@ -659,7 +645,6 @@ TEST(readings_stay_within_the_overhead)
 /* Energy is read each some seconds: who was on the GPU meanwhile is known better. */
 TEST(a_process_that_comes_and_goes_between_readings)
 {
-    skip_without_energy();
     resmon_monitor *monitor = started_with_an_h100();
     for (int round = 0; round < 20; round++) {
         __atomic_store_n(&fake->process_count, 1, __ATOMIC_RELAXED);
@@ -680,7 +665,6 @@ TEST(a_process_that_comes_and_goes_between_readings)
 /* Drivers have no samples of a process that does nothing; its memory is no use. */
 TEST(an_idle_process_beside_ours)
 {
-    skip_without_energy();
     resmon_monitor *monitor = started_with_an_h100();
     fake->processes[0].bytes = 10;
     fake->processes[1].pid = (unsigned)getppid();
@@ -702,7 +686,6 @@ TEST(an_idle_process_beside_ours)
 /* What GPUs drew in a scope is read after another monitor has taken the scopes. */
 TEST(a_scope_that_was_taken_between_readings)
 {
-    skip_without_energy();
     resmon_monitor *second = NULL;
     resmon_monitor *first = started_with_an_h100();
     nap(20.0);

@@ -43,7 +43,7 @@ TEST(csv)
     rm_run_free(run);
 }
 
-#ifdef RM_HAVE_MLFLOW
+#ifdef RM_HAVE_CJSON
 
 TEST(mlflow)
 {

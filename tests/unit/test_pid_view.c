@@ -198,7 +198,6 @@ static void check_child(pid_t child, double both)
     CHECK(fabs(both - sum) < 16.0 * (1 << 20));
 }
 
-#ifdef RM_HAVE_COUNTERS
 static bool has_task(const struct rm_collect *collect, int64_t task)
 {
     for (size_t i = 0; i < collect->counters.task_count; i++) {
@@ -215,13 +214,6 @@ static void check_counters(struct rm_collect *collect, pid_t child)
     CHECK(collect->counters.task_count == 1); /* this thread is left out */
     CHECK(has_task(collect, child));
 }
-#else
-static void check_counters(struct rm_collect *collect, pid_t child)
-{
-    (void)collect, (void)child;
-    printf("not tested: counters of threads, without which this library was built\n");
-}
-#endif
 
 /* Process 1 of a namespace whose /proc is the one outside: proc/1 is another process. */
 static void be_inside(void)

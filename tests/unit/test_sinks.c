@@ -14,7 +14,6 @@
 
 #include "base/compiler.h"
 #include "base/fault.h"
-#include "base/feature.h"
 #include "sink/sinks.h"
 
 static resmon_monitor *monitor;
@@ -90,11 +89,7 @@ TEST(mistakes, .setup_func = make_monitor, .teardown_func = free_monitor)
     assert_refused(RESMON_EINVAL, "prometheus", ".,label.device=x", "'device'");
     assert_refused(RESMON_EINVAL, "prometheus", ".,label.a=x,label.a=y", "twice");
     assert_refused(RESMON_ENOENT, "prometheus", "/no/such/directory", "/no/such/directory");
-    if (rm_feature_need(RM_FEATURE_NET) == RESMON_OK) {
-        assert_refused(RESMON_EINVAL, "pushgateway", "http://u:SECRET@h/?a", "the URL of");
-    } else {
-        print_message("skipped: %s\n", resmon_last_error());
-    }
+    assert_refused(RESMON_EINVAL, "pushgateway", "http://u:SECRET@h/?a", "the URL of");
     assert_null(strstr(resmon_last_error(), "SECRET"));
     assert_status(RESMON_EINVAL, resmon_monitor_add(NULL, "json", "x"));
     assert_status(RESMON_EINVAL, resmon_monitor_add(monitor, NULL, "x"));
@@ -124,17 +119,8 @@ TEST(structs_have_the_same_bounds, .setup_func = make_monitor, .teardown_func = 
     assert_int_equal(resmon_monitor_sink_count(monitor), 0);
 }
 
-static void skip_without_stacks(void)
-{
-    if (rm_feature_need(RM_FEATURE_STACKS) != RESMON_OK) {
-        print_message("skipped: %s\n", resmon_last_error());
-        skip();
-    }
-}
-
 TEST(stacks_that_are_left_out)
 {
-    skip_without_stacks();
     static const struct {
         const char *text, *told;
     } rows[] = {{"stacks=memory,folded=x", "folded needs stacks of cpu,"},
@@ -178,7 +164,6 @@ static double setting(const resmon_run *run, const char *key)
 /* What a file shows is taken for it, unless the options say what is. */
 TEST(what_sinks_need)
 {
-    skip_without_stacks();
     static const struct {
         const char *text;
         double events;
