@@ -85,8 +85,7 @@ typedef struct resmon_carbon_intensity {
  * The most specific value is used: given, cloud region, region, country, world.  Names that are not
  * in the tables are skipped.  The first use of the world average in a process is logged.
  * RESMON_EINVAL: a number is out of range, or a flag is unknown; RESMON_EFORMAT: invalid content of
- * environment or site file, at the place in the error text; RESMON_ENOTSUP: this build has no
- * energy.
+ * environment or site file, at the place in the error text.
  * Thread class: any thread.  Since 0.1.
  */
 RESMON_API resmon_status resmon_carbon_find(const resmon_carbon_options *options,

@@ -70,9 +70,8 @@ RESMON_BEGIN_DECLS
 
 /**
  * Gets the energy of a run.
- * RESMON_ENOENT: energy was not requested (RESMON_DOMAIN_ENERGY), or the library that made the run
- * was built without it; the error text says which.  RESMON_EINVAL: an argument is NULL, or
- * struct_size is wrong.
+ * RESMON_ENOENT: energy was not requested (RESMON_DOMAIN_ENERGY).  RESMON_EINVAL: an argument is
+ * NULL, or struct_size is wrong.
  * Thread class: any thread.  Since 0.1.
  */
 RESMON_API resmon_status resmon_run_get_energy(const resmon_run *run, resmon_energy *ret_energy);

@@ -111,8 +111,8 @@ typedef struct resmon_mlflow_options {
  * Adds MLflow as a sink of the monitor, before start.  `options` may be NULL.
  * No request is sent yet: requests begin with resmon_monitor_start(), on the library's own thread.
  * RESMON_EINVAL: no tracking URI, a URI that is not http or https, or options or variables that
- * contradict each other; RESMON_ENOTSUP: this build has no network, no libcurl or no JSON, or
- * libcurl cannot be loaded; and the errors of resmon_monitor_add_sink().
+ * contradict each other; RESMON_ENOTSUP: this build has no libcurl or no cJSON, or libcurl
+ * cannot be loaded; and the errors of resmon_monitor_add_sink().
  * Thread class: one thread at a time per monitor.  Since 0.1.
  */
 RESMON_API resmon_status resmon_monitor_add_mlflow(resmon_monitor *monitor,

@@ -41,7 +41,7 @@ typedef struct resmon_promql_options {
  * RESMON_ENOENT: no series, or none with a number; RESMON_EREMOTE: error of the server, in its own
  * words; RESMON_ENET; RESMON_ETIMEDOUT; RESMON_EACCES: status 401 or 403; RESMON_EFORMAT: the
  * answer is not from a Prometheus; RESMON_EINVAL: an argument is NULL or invalid; RESMON_ENOTSUP:
- * this build has no network, no libcurl or no JSON.
+ * this build has no libcurl or no cJSON.
  * Thread class: any thread.  Since 0.1.
  */
 RESMON_API resmon_status resmon_promql_value(const resmon_promql_options *options,

@@ -162,32 +162,26 @@ RESMON_API resmon_status resmon_run_get_peak_frame(const resmon_run *run, size_t
  * The format is for flamegraph.pl and similar tools: one line per stack,
  * "[training];main;work;inner 123".  Open scopes are outermost, in brackets; other frames are
  * function names.  The number is the weight: microseconds of CPU time, or KiB.  "(cut)" marks
- * missing outer frames.  Invalid characters in names are replaced, as in all three formats.
+ * missing outer frames.  Invalid characters in names are replaced, as in both formats.
  * RESMON_EINVAL: there is no such kind; RESMON_ENOENT: the run has no stacks of this kind;
- * RESMON_ENOTSUP: this build has no stacks; `path` and other errors as resmon_run_save().
+ * `path` and other errors as resmon_run_save().
  * Thread class: any thread.  Since 0.1.
  */
 RESMON_API resmon_status resmon_run_save_folded(const resmon_run *run, int32_t kind,
                                                 const char *path);
 /**
- * Writes all stacks for speedscope (speedscope.app), atomically: a profile for each kind.
- * Scopes are as in folded stacks; frames have lines.  RESMON_ENOENT: the run has no stacks; other
- * errors as resmon_run_save_folded().  Thread class: any thread.  Since 0.1.
- */
-RESMON_API resmon_status resmon_run_save_speedscope(const resmon_run *run, const char *path);
-/**
- * Writes all stacks for pprof, atomically: profile.proto, compressed (stored if built without
- * zlib). Sample types, in this order: samples/count (of CPU time; of memory if CPU time was not
- * sampled), cpu/nanoseconds, memory/bytes, file/bytes.  The label "scope" is the call path of the
- * innermost scope.  RESMON_ENOENT: the run has no stacks; other errors as resmon_run_save_folded().
+ * Writes all stacks for pprof (which speedscope.app opens, too), atomically: profile.proto in gzip.
+ * Sample types, in this order: samples/count (of CPU time; of memory if CPU time was not sampled),
+ * cpu/nanoseconds, memory/bytes, file/bytes.  The label "scope" is the call path of the innermost
+ * scope.  RESMON_ENOENT: the run has no stacks; RESMON_ENOTSUP: zlib is not there; other errors as
+ * resmon_run_save_folded().
  * Thread class: any thread.  Since 0.1.
  */
 RESMON_API resmon_status resmon_run_save_pprof(const resmon_run *run, const char *path);
 
 /* Formats of files of stacks. */
-#define RESMON_STACKS_FOLDED     1 /**< resmon_run_save_folded() */
-#define RESMON_STACKS_SPEEDSCOPE 2 /**< resmon_run_save_speedscope() */
-#define RESMON_STACKS_PPROF      3 /**< resmon_run_save_pprof() */
+#define RESMON_STACKS_FOLDED 1 /**< resmon_run_save_folded() */
+#define RESMON_STACKS_PPROF  2 /**< resmon_run_save_pprof() */
 
 /** Options of a file with the stacks of a monitor's run.  Since 0.1. */
 typedef struct resmon_stacks_options {
@@ -195,7 +189,7 @@ typedef struct resmon_stacks_options {
     const char *path;     /**< as in resmon_run_save(); made absolute when added */
     uint64_t interval_ms; /**< how often the stacks so far are written, 1 ... 86400000; default
                                0: only at stop */
-    int32_t format;       /**< RESMON_STACKS_FOLDED ... PPROF */
+    int32_t format;       /**< RESMON_STACKS_FOLDED or _PPROF */
     int32_t kind;         /**< RESMON_STACK_* of folded stacks; else 0 */
 } resmon_stacks_options;
 

@@ -260,10 +260,7 @@ static const char *name_of_stacks(int32_t format, int32_t kind)
     if (kind < 0 || kind >= (has_kind ? (int32_t)RM_ARRAY_LEN(folded) : 1)) {
         return NULL;
     }
-    return has_kind                             ? folded[kind]
-           : format == RESMON_STACKS_SPEEDSCOPE ? "speedscope"
-           : format == RESMON_STACKS_PPROF      ? "pprof"
-                                                : NULL;
+    return has_kind ? folded[kind] : format == RESMON_STACKS_PPROF ? "pprof" : NULL;
 }
 
 resmon_status resmon_monitor_add_stacks(resmon_monitor *monitor,

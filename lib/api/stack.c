@@ -9,7 +9,6 @@
 #include "base/struct_size.h"
 #include "format/folded.h"
 #include "format/pprof.h"
-#include "format/speedscope.h"
 #include "job/path_pattern.h"
 #include "os/outfile.h"
 #include "run/run.h"
@@ -218,14 +217,6 @@ resmon_status resmon_run_save_folded(const resmon_run *run, int32_t kind, const 
     }
     resmon_status status = expand(run, path, expanded, __func__);
     return status == RESMON_OK ? rm_folded_save(run, kind, expanded) : status;
-}
-
-resmon_status resmon_run_save_speedscope(const resmon_run *run, const char *path)
-{
-    RM_KEEP_ERRNO;
-    char expanded[RM_PATH_BYTES];
-    resmon_status status = expand(run, path, expanded, __func__);
-    return status == RESMON_OK ? rm_speedscope_save(run, expanded) : status;
 }
 
 resmon_status resmon_run_save_pprof(const resmon_run *run, const char *path)

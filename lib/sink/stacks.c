@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Owns the sinks that save the stacks of the run to a file, now and then and at the end: as folded
- * lines, for speedscope, for pprof.
+ * lines, or for pprof.
  */
 #include "format/folded.h"
 #include "format/pprof.h"
-#include "format/speedscope.h"
 #include "sink/saver.h"
 #include "sink/sinks.h"
 
@@ -50,11 +49,6 @@ resmon_status rm_folded_file_sink_new(const resmon_stacks_options *options,
                                       struct rm_sink *ret_sink)
 {
     return new_stacks("folded_file", options, save_file, ret_sink);
-}
-
-resmon_status rm_speedscope_sink_new(const resmon_stacks_options *options, struct rm_sink *ret_sink)
-{
-    return new_stacks("speedscope", options, rm_speedscope_save, ret_sink);
 }
 
 resmon_status rm_pprof_sink_new(const resmon_stacks_options *options, struct rm_sink *ret_sink)

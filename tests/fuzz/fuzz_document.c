@@ -104,7 +104,6 @@ static void visit_stacks(const resmon_run *run)
     char path[96];
     (void)snprintf(path, sizeof path, "%s/stacks", fuzz_directory());
     if (resmon_run_save_pprof(run, path) == RESMON_OK) {
-        PROMISE(resmon_run_save_speedscope(run, path) == RESMON_OK);
         (void)unlink(path);
     }
 }

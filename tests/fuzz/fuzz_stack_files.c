@@ -2,7 +2,7 @@
 /*
  * Files and reports made of stacks: the bytes are a profile, with any names, weights and frames
  * that a reader of documents would let through.  Folded lines parse again and weigh what they
- * should, speedscope's JSON is strict, pprof's fields end where they say.
+ * should, pprof's fields end where they say.
  */
 #include "fuzz.h"
 #include "report_in_full.h"
@@ -12,7 +12,6 @@
 
 #include <resmon/resmon.h>
 
-#include "../unit/strict_json.h"
 #include "base/compiler.h"
 #include "format/json.h"
 #include "format/pprof.h"
@@ -235,15 +234,6 @@ static void check_pprof(const struct resmon_run *run)
     rm_buffer_free(&buffer);
 }
 
-static void check_speedscope(const struct resmon_run *run, char *text, size_t room)
-{
-    char path[96];
-    (void)snprintf(path, sizeof path, "%s/speedscope", fuzz_directory());
-    if (resmon_run_save_speedscope(run, path) == RESMON_OK) {
-        PROMISE(is_strict_json(text, content_of(path, text, room)));
-    }
-}
-
 static void check_texts(const struct resmon_run *run)
 {
     char *text = NULL;
@@ -272,7 +262,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     for (int kind = 0; kind < RM_STACK_KINDS; kind++) {
         check_folded(run, kind, text, sizeof text);
     }
-    check_speedscope(run, text, sizeof text);
     check_pprof(run);
     check_texts(run);
     rm_run_free(run);

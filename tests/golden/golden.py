@@ -34,18 +34,18 @@ TEXTS = {"brief.60": ["report", "--width=60"], "brief.100": ["report", "--width=
          "full": ["report", "--full", "--width=100"]}
 TABLES = ("metrics", "scopes", "tags", "sources", "facts", "energy", "processes", "nodes", "ranks")
 FILES = {"md": "out.md", "html": "out.html", "csv": "out.csv", "om": "out.om", "trace": "out.trace.json",
-         "folded": "out.folded", "speedscope": "out.speedscope.json"}
+         "folded": "out.folded"}
 # Renderings that say something of a run; all have the brief text.
 PLAN = {
     "plain": "mlflow brief.60 brief.160 full md html csv om metrics facts", "halved": "brief.60 csv om trace", "one-sample": "full metrics",
     "nothing": "full sources md", "limits": "brief.60 full metrics tags", "meters": "mlflow brief.60 brief.160 full md html om scopes trace energy",
     "phases": "mlflow brief.60 brief.160 full md html om scopes processes trace", "many-paths": "brief.60 full html scopes",
-    "killed": "mlflow full md scopes", "torn": "full", "each": "brief.60 full md html processes", "stacks": "full md html folded speedscope",
+    "killed": "mlflow full md scopes", "torn": "full", "each": "brief.60 full md html processes", "stacks": "full md html folded",
     "unnamed": "full folded", "peak": "full html", "lines": "full md", "counters": "full metrics", "scope-counters": "mlflow brief.160 full scopes om",
     "rapl": "mlflow full energy scopes", "gpus": "mlflow full metrics energy", "merged": "mlflow brief.60 brief.160 full md html nodes ranks scopes seff jobstats",
     "merged-with-losses": "brief.60 full html nodes ranks", "hostile-names": "mlflow brief.60 full md html scopes om trace csv facts",
     "hostile-numbers": "mlflow full md html metrics om csv",
-    "made-stacks": "full md html folded speedscope lines.work lines.load lines.square lines.nobody", "made-few-samples": "full",
+    "made-stacks": "full md html folded lines.work lines.load lines.square lines.nobody", "made-few-samples": "full",
     "made-recursion": "full lines.work", "made-killed-at-its-limit": "brief.60 full md", "made-far-from-its-limit": "full",
 }
 DIFFS = {"diff.same": ("bench-before", "bench-same"), "diff.worse": ("bench-before", "bench-worse"),

@@ -29,11 +29,6 @@ static resmon_status save_folded(void)
     return resmon_run_save_folded(run, RESMON_STACK_CPU, path);
 }
 
-static resmon_status save_speedscope(void)
-{
-    return resmon_run_save_speedscope(run, path);
-}
-
 static resmon_status save_pprof(void)
 {
     return resmon_run_save_pprof(run, path);
@@ -107,7 +102,6 @@ static void fail_each(resmon_status (*act)(void), enum rm_fault_kind kind, bool 
 TEST(memory)
 {
     fail_each(save_folded, RM_FAULT_ALLOC, false);
-    fail_each(save_speedscope, RM_FAULT_ALLOC, false);
     fail_each(save_pprof, RM_FAULT_ALLOC, false);
     fail_each(print_lines, RM_FAULT_ALLOC, true);
     fail_each(print_report, RM_FAULT_ALLOC, true);
@@ -130,7 +124,6 @@ TEST(files)
     static const enum rm_fault_kind kinds[] = {RM_FAULT_OPEN, RM_FAULT_WRITE};
     for (size_t i = 0; i < RM_ARRAY_LEN(kinds); i++) {
         fail_each(save_folded, kinds[i], false);
-        fail_each(save_speedscope, kinds[i], false);
         fail_each(save_pprof, kinds[i], false);
     }
     fail_each(print_lines, RM_FAULT_OPEN, true);

@@ -55,8 +55,6 @@ static void save(const resmon_run *run, const char *directory, const char *name)
     char path[512];
     (void)snprintf(path, sizeof path, "%s/%s.folded", directory, name);
     MUST(resmon_run_save_folded(run, RESMON_STACK_CPU, path));
-    (void)snprintf(path, sizeof path, "%s/%s.speedscope.json", directory, name);
-    MUST(resmon_run_save_speedscope(run, path));
     (void)snprintf(path, sizeof path, "%s/%s.pb.gz", directory, name);
     MUST(resmon_run_save_pprof(run, path));
 }

@@ -55,23 +55,28 @@ def in_firefox_profiler(trace, directory, place):
     return None
 
 
-def in_speedscope(trace, directory, place):
+def speedscope_page(profile, directory, place):
+    """The text of speedscope's page once it has opened a file."""
     page = npm_modules("speedscope", directory) / "speedscope/dist/release/index.html"
     browser = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
     if browser is None:
         raise LookupError("chromium is not installed (Debian: chromium)")
     script = place / "profile.js"
-    content = base64.b64encode(trace.read_bytes()).decode()
-    script.write_text(f"speedscope.loadFileFromBase64({json.dumps(trace.name)},{json.dumps(content)})")
+    content = base64.b64encode(profile.read_bytes()).decode()
+    script.write_text(f"speedscope.loadFileFromBase64({json.dumps(profile.name)},{json.dumps(content)})")
     result = run(browser, "--headless=new", "--no-sandbox", "--disable-gpu", f"--user-data-dir={place}/browser",
                  "--allow-file-access-from-files", "--virtual-time-budget=20000", "--dump-dom",
                  f"file://{page}#localProfilePath={script}")
     if result.returncode != 0 or "<html" not in result.stdout or "ERR_" in result.stdout:
         raise LookupError(f"chromium does not run here: {result.stderr[-200:]}")
+    return result.stdout.replace("&quot;", '"').replace("&amp;", "&")
+
+
+def in_speedscope(trace, directory, place):
+    text = speedscope_page(trace, directory, place)
     _, _, threads = slices_of(trace)
     counted = f"(1/{len(threads)})"
     names = [e["args"]["name"] for e in slices_of(trace)[0] if e["name"] == "process_name"]
-    text = result.stdout.replace("&quot;", '"').replace("&amp;", "&")
     if counted not in text or not any(name in text for name in names):
         return f"no title with {counted} and one of {names}: {text[-600:]}"
     print(f"{trace.name}: speedscope shows {len(threads)} profiles")

@@ -132,7 +132,6 @@ static resmon_line_site line = {__FILE__, "test", 3, 0, 0};
     R(resmon_run_save, (void)resmon_run_save(it.run, it.path[0]))                                  \
     R(resmon_run_save_csv, (void)resmon_run_save_csv(it.run, it.path[1]))                          \
     R(resmon_run_save_folded, (void)resmon_run_save_folded(it.run, RESMON_STACK_CPU, it.path[2]))  \
-    R(resmon_run_save_speedscope, (void)resmon_run_save_speedscope(it.run, it.path[2]))            \
     R(resmon_run_save_pprof, (void)resmon_run_save_pprof(it.run, it.path[2]))                      \
     R(resmon_run_save_openmetrics, (void)resmon_run_save_openmetrics(it.run, it.path[2]))          \
     R(resmon_trace_save, (void)resmon_trace_save((const resmon_run *[]){it.run}, 1, it.path[2]))   \

@@ -125,7 +125,7 @@ TEST(stacks_that_are_left_out)
         const char *text, *told;
     } rows[] = {{"stacks=memory,folded=x", "folded needs stacks of cpu,"},
                 {"folded_memory=x,stacks=cpu+peak", "folded_memory needs stacks of memory,"},
-                {"speedscope=x,stacks=peak", "speedscope needs stacks of cpu or memory,"},
+                {"pprof=x,stacks=peak", "pprof needs stacks of cpu or memory,"},
                 {"pprof=p,folded=x,stacks=memory", "omit stacks="}};
     for (size_t i = 0; i < RM_ARRAY_LEN(rows); i++) {
         resmon_monitor *made = NULL;
@@ -414,7 +414,6 @@ TEST(the_parts_of_each_sink_are_enough)
         {"trace=made_by_sink", save_trace},
         {"openmetrics=made_by_sink", resmon_run_save_openmetrics},
         {"folded=made_by_sink", save_folded},
-        {"speedscope=made_by_sink", resmon_run_save_speedscope},
         {"pprof=made_by_sink", resmon_run_save_pprof},
         {"emissions=made_by_sink,emissions.process,domains=process+tree+cpu+energy",
          save_emissions},

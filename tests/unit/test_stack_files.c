@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * format/folded, speedscope and pprof: what becomes of stacks that are known, read again by readers
+ * format/folded and pprof: what becomes of stacks that are known, read again by readers
  * as strict as the real ones; names that would break a format; files that cannot be written; the
  * sink.  truth/truth_stack_files.py has the real readers.
  */
@@ -14,7 +14,6 @@
 #include "format/pprof.h"
 #include "made_profile.h"
 #include "os/gzip.h"
-#include "strict_json.h"
 
 static char text[1 << 20];
 
@@ -33,15 +32,6 @@ static void assert_shows(const char *part)
     if (strstr(text, part) == NULL) {
         fail_msg("no %s in %s", part, text);
     }
-}
-
-static size_t count_of(const char *part)
-{
-    size_t count = 0;
-    for (const char *at = text; (at = strstr(at, part)) != NULL; at++) {
-        count++;
-    }
-    return count;
 }
 
 /* ---- folded --------------------------------------------------------------------------------- */
@@ -121,27 +111,6 @@ TEST(folded_names)
         assert_string_equal(text, rows[i].line);
         resmon_run_free(run);
     }
-}
-
-/* ---- speedscope ----------------------------------------------------------------------------- */
-
-TEST(speedscope)
-{
-    resmon_run *run = made_profile("/src/train.c");
-    assert_ok(resmon_run_save_speedscope(run, path_of("s.json")));
-    size_t length = read_text("s.json");
-    assert_true(is_strict_json(text, length));
-    assert_shows("\"$schema\":\"https://www.speedscope.app/file-format-schema.json\"");
-    assert_shows("{\"name\":\"work\",\"file\":\"/src/train.c\",\"line\":20}");
-    assert_shows("{\"name\":\"work\",\"file\":\"/src/train.c\",\"line\":22}");
-    assert_shows("{\"name\":\"[training]\"}");
-    assert_shows("{\"name\":\"0xffffffffff600123\"}");
-    assert_int_equal(count_of("\"type\":\"sampled\""), 3);
-    assert_int_equal(count_of("\"unit\":\"bytes\""), 2);
-    assert_shows("\"endValue\":1000000000,");
-    assert_shows("\"endValue\":3145728,");
-    assert_shows("\"weights\":[4096]}");
-    resmon_run_free(run);
 }
 
 /* ---- pprof ---------------------------------------------------------------------------------- */
@@ -440,7 +409,6 @@ TEST(without_stacks)
     resmon_run *run = rm_run_new();
     assert_status(RESMON_ENOENT, resmon_run_save_folded(run, RESMON_STACK_CPU, path_of("none")));
     assert_non_null(strstr(resmon_last_error(), "not requested"));
-    assert_status(RESMON_ENOENT, resmon_run_save_speedscope(run, path_of("none")));
     assert_status(RESMON_ENOENT, resmon_run_save_pprof(run, path_of("none")));
     run->profile.kinds[RESMON_STACK_CPU] =
         (struct rm_run_stack_kind){.status = RESMON_ENOTSUP, .reason = "no libunwind"};
@@ -451,9 +419,6 @@ TEST(without_stacks)
     run->profile.kinds[RESMON_STACK_CPU].status = RESMON_OK;
     assert_ok(resmon_run_save_folded(run, RESMON_STACK_CPU, path_of("none")));
     assert_int_equal(read_text("none"), 0);
-    assert_ok(resmon_run_save_speedscope(run, path_of("none")));
-    assert_true(is_strict_json(text, read_text("none")));
-    assert_int_equal(count_of("\"type\":\"sampled\""), 1);
     assert_ok(resmon_run_save_pprof(run, path_of("none")));
     resmon_run_free(run);
 }
@@ -462,11 +427,9 @@ TEST(bad_places)
 {
     resmon_run *run = made_profile("/src/train.c");
     assert_status(RESMON_ENOENT, resmon_run_save_pprof(run, "/nowhere/p"));
-    assert_status(RESMON_ENOENT, resmon_run_save_speedscope(run, "/nowhere/p"));
     assert_status(RESMON_ENOENT, resmon_run_save_folded(run, 0, "/nowhere/p"));
     assert_status(RESMON_EINVAL, resmon_run_save_folded(run, 0, NULL));
     assert_status(RESMON_EINVAL, resmon_run_save_pprof(NULL, "p"));
-    assert_status(RESMON_EINVAL, resmon_run_save_speedscope(run, NULL));
     resmon_run_free(run);
 }
 
@@ -502,7 +465,6 @@ TEST(sink)
     } rows[] = {{RESMON_STACKS_FOLDED, RESMON_STACK_CPU, "folded"},
                 {RESMON_STACKS_FOLDED, RESMON_STACK_MEMORY, "folded_memory"},
                 {RESMON_STACKS_FOLDED, RESMON_STACK_FILE, "folded_file"},
-                {RESMON_STACKS_SPEEDSCOPE, 0, "speedscope"},
                 {RESMON_STACKS_PPROF, 0, "pprof"}};
     for (size_t i = 0; i < RM_ARRAY_LEN(rows); i++) {
         resmon_sink_info info = {.struct_size = sizeof info};

@@ -117,7 +117,7 @@ _STATUS_FUNCTIONS = {
     "run_stack_loss": (_RUN, c_int32, POINTER(c_uint64)),
     "run_get_peak_stack": (_RUN, c_size_t, POINTER(_abi.RunPeakStack)),
     "run_get_peak_frame": (_RUN, c_size_t, c_size_t, POINTER(_abi.RunFrame)),
-    "run_save_folded": (_RUN, c_int32, c_char_p), "run_save_speedscope": (_RUN, c_char_p),
+    "run_save_folded": (_RUN, c_int32, c_char_p),
     "run_save_pprof": (_RUN, c_char_p),
     "run_get_energy": (_RUN, POINTER(_abi.Energy)), "run_get_energy_part": (_RUN, c_size_t, POINTER(_abi.EnergyPart)),
     "run_export_arrow": (_RUN, c_int32, c_void_p),

@@ -58,7 +58,6 @@ class Monitor(Recorded):
         folded: Optional[_Sink] = ...,
         folded_memory: Optional[_Sink] = ...,
         folded_file: Optional[_Sink] = ...,
-        speedscope: Optional[_Sink] = ...,
         pprof: Optional[_Sink] = ...,
         # generated: end
     ) -> None: ...

@@ -298,12 +298,8 @@ class Recorded:
         from .stacks import kind_of
         lib.run_save_folded(self._get_run(), kind_of(kind), encoded(path, "path"))
 
-    def save_speedscope(self, path):
-        """Writes stacks for speedscope.app; NotFoundError: the run has none."""
-        lib.run_save_speedscope(self._get_run(), encoded(path, "path"))
-
     def save_pprof(self, path):
-        """Writes stacks for pprof; NotFoundError: the run has none."""
+        """Writes stacks for pprof and speedscope.app; NotFoundError: the run has none."""
         lib.run_save_pprof(self._get_run(), encoded(path, "path"))
 
     def save_openmetrics(self, path):

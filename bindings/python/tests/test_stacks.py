@@ -101,8 +101,6 @@ def test_files(profiled, tmp_path):
     assert "[outer];main;load;memset 300000\n" in (tmp_path / "f").read_text()
     profiled.save_folded(tmp_path / "f", "memory")
     assert (tmp_path / "f").read_text() == "[outer];main;load;memset 16\n"
-    profiled.save_speedscope(tmp_path / "s")
-    assert len(json.loads((tmp_path / "s").read_text())["profiles"]) == 2
     profiled.save_pprof(tmp_path / "p")
     assert (tmp_path / "p").read_bytes()[:2] == b"\x1f\x8b"
     with pytest.raises(resmon.NotFoundError, match="not allowed"):
@@ -133,7 +131,7 @@ def test_checkpoints(run):
 def test_without_stacks(run, tmp_path):
     assert len(run.stacks) == 0 and not list(run.functions()) and run.peak_stacks == []
     assert "no stacks" in repr(run.stacks)
-    for save in (run.save_speedscope, run.save_pprof, run.save_folded, run.lines):
+    for save in (run.save_pprof, run.save_folded, run.lines):
         with pytest.raises(resmon.NotFoundError, match="no stacks"):
             save(tmp_path / "x") if save != run.lines else save()
 
@@ -143,7 +141,7 @@ def test_options(tmp_path):
                              stacks="cpu+memory+peak", stack_hz=100, fault_period=8)
     assert [sink.name for sink in monitor.sinks] == ["folded", "folded_memory", "pprof"]
     with pytest.raises(resmon.ArgumentError, match="path, interval"):
-        resmon.Monitor(speedscope={"path": "x", "format": 3})
+        resmon.Monitor(pprof={"path": "x", "format": 3})
     with pytest.raises(resmon.ArgumentError, match="folded_memory needs stacks of memory"):
         resmon.Monitor(folded_memory=tmp_path / "m", stacks="cpu+peak")
     with pytest.raises(ValueError, match="cpu, memory, peak, all"):
