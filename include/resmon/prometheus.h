@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * resmon/prometheus.h - runs for Prometheus: files for node_exporter, text for a /metrics endpoint,
- * pushes to a Pushgateway, and the history of a finished run for backfilling.
+ * and pushes to a Pushgateway.
  *
  *     resmon_prometheus_options options = {.struct_size = sizeof options};
  *     options.directory = "/var/lib/node_exporter";
@@ -157,35 +157,6 @@ typedef struct resmon_pushgateway_options {
  */
 RESMON_API resmon_status resmon_monitor_add_pushgateway(resmon_monitor *monitor,
                                                         const resmon_pushgateway_options *options);
-
-/**
- * Writes a whole run with timestamps as OpenMetrics 1.0.
- * Path patterns, atomic replacement and errors are those of resmon_run_save().  Each row of the
- * table is a point at its end: the mean of a gauge, the total of a counter.  Scopes and values of
- * the run have the time of its end.  To load a run into the data directory of a Prometheus:
- *
- *     promtool tsdb create-blocks-from openmetrics run.om DIRECTORY
- *
- * Times are exact to the nanosecond.  Prometheus keeps milliseconds, and of several points in one
- * millisecond the first.
- * Thread class: any thread.  Since 0.1.
- */
-RESMON_API resmon_status resmon_run_save_openmetrics(const resmon_run *run, const char *path);
-
-/** Options of resmon_monitor_add_openmetrics().  Since 0.1. */
-typedef struct resmon_openmetrics_options {
-    size_t struct_size;
-    const char *path; /**< as in resmon_run_save() */
-} resmon_openmetrics_options;
-
-/**
- * Adds a file to the monitor that is written at stop as by resmon_run_save_openmetrics().
- * RESMON_EINVAL, RESMON_ENOENT, RESMON_EACCES and other errors: as resmon_monitor_add_csv() in
- * <resmon/monitor.h>.
- * Thread class: one thread at a time per monitor.  Since 0.1.
- */
-RESMON_API resmon_status resmon_monitor_add_openmetrics(resmon_monitor *monitor,
-                                                        const resmon_openmetrics_options *options);
 
 RESMON_END_DECLS
 

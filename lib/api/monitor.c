@@ -307,13 +307,6 @@ resmon_status resmon_monitor_add_pushgateway(resmon_monitor *monitor,
     return add_struct(monitor, "pushgateway", options, __func__);
 }
 
-resmon_status resmon_monitor_add_openmetrics(resmon_monitor *monitor,
-                                             const resmon_openmetrics_options *options)
-{
-    RM_KEEP_ERRNO;
-    return add_struct(monitor, "openmetrics", options, __func__);
-}
-
 size_t resmon_monitor_sink_count(resmon_monitor *monitor)
 {
     return monitor != NULL ? rm_monitor_sink_count(monitor) : 0;

@@ -5,9 +5,7 @@
 #include "base/keep_errno.h"
 #include "base/status.h"
 #include "base/struct_size.h"
-#include "format/openmetrics.h"
-#include "job/path_pattern.h"
-#include "os/outfile.h"
+#include "format/prometheus.h"
 
 #define LARGEST_TEXT ((size_t)256 << 20)
 
@@ -20,7 +18,7 @@ static resmon_status read_options(const resmon_prometheus_options *given,
     }
     resmon_status status =
         rm_struct_take(given, RM_STRUCT_SIZE(resmon_prometheus_options), ret_options);
-    if (status == RESMON_OK && (ret_options->flags & ~RM_OPENMETRICS_FLAGS) != 0) {
+    if (status == RESMON_OK && (ret_options->flags & ~RM_PROMETHEUS_FLAGS) != 0) {
         return rm_error(RESMON_EINVAL, "resmon_prometheus_options: unknown flags");
     }
     return status;
@@ -43,9 +41,9 @@ resmon_status resmon_prometheus_text(const resmon_run *run,
     if (status != RESMON_OK) {
         return status;
     }
-    const struct rm_openmetrics how = {.flags = known.flags, .labels = &labels};
+    const struct rm_prometheus how = {.flags = known.flags, .labels = &labels};
     rm_buffer_init(&buffer, LARGEST_TEXT);
-    status = rm_openmetrics_print(run, &how, &buffer);
+    status = rm_prometheus_print(run, &how, &buffer);
     rm_labels_free(&labels);
     if (status != RESMON_OK) {
         rm_buffer_free(&buffer);
@@ -53,15 +51,4 @@ resmon_status resmon_prometheus_text(const resmon_run *run,
     }
     *ret_text = buffer.text;
     return RESMON_OK;
-}
-
-resmon_status resmon_run_save_openmetrics(const resmon_run *run, const char *path)
-{
-    RM_KEEP_ERRNO;
-    char expanded[RM_PATH_BYTES];
-    if (run == NULL || path == NULL) {
-        return rm_error(RESMON_EINVAL, "resmon_run_save_openmetrics: an argument is NULL");
-    }
-    resmon_status status = rm_path_expand(path, expanded);
-    return status == RESMON_OK ? rm_openmetrics_save(run, expanded) : status;
 }

@@ -13,7 +13,7 @@
 #include "base/deadline.h"
 #include "base/status.h"
 #include "base/text.h"
-#include "format/openmetrics.h"
+#include "format/prometheus.h"
 #include "net/http.h"
 #include "net/push_url.h"
 #include "net/server_uri.h"
@@ -52,7 +52,7 @@ static resmon_status add_own_labels(struct pushgateway *push, const resmon_run *
         group->items[group->count++] = push->labels.items[i];
     }
     for (size_t i = 0; i < RM_ARRAY_LEN(own_labels); i++) {
-        const char *value = rm_openmetrics_fact(run, own_labels[i]);
+        const char *value = rm_prometheus_fact(run, own_labels[i]);
         if (value != NULL && rm_labels_find(&push->labels, own_labels[i]) == NULL) {
             struct rm_label *label = &group->items[group->count++];
             (void)rm_text_set(label->name, sizeof label->name, own_labels[i]);
@@ -94,13 +94,13 @@ static resmon_status refuse(const struct pushgateway *push)
 static resmon_status push_run(void *context, const resmon_run *run)
 {
     struct pushgateway *push = context;
-    const struct rm_openmetrics how = {0};
+    const struct rm_prometheus how = {0};
     resmon_status status = make_url(push, run);
     if (status != RESMON_OK) {
         return status;
     }
     rm_buffer_clear(&push->text);
-    status = rm_openmetrics_print(run, &how, &push->text);
+    status = rm_prometheus_print(run, &how, &push->text);
     if (status != RESMON_OK) {
         return status;
     }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Owns the sinks that save the run to a file in one of the formats, now and then and at the end:
- * run documents, traces, pages and OpenMetrics.
+ * run documents, traces and pages.
  */
 #include "sink/sinks.h"
 
@@ -10,7 +10,6 @@
 #include "base/status.h"
 #include "base/text.h"
 #include "format/document.h"
-#include "format/openmetrics.h"
 #include "format/trace.h"
 #include "os/identity.h"
 #include "os/infile.h"
@@ -116,15 +115,5 @@ resmon_status rm_markdown_sink_new(const resmon_page_file_options *options,
                                    .pattern = options->path,
                                    .interval_ms = options->interval_ms,
                                    .save = save_markdown};
-    return rm_saver_new(&saver, ret_sink);
-}
-
-/* ---- OpenMetrics -------------------------------------------------------------------------- */
-
-resmon_status rm_openmetrics_sink_new(const resmon_openmetrics_options *options,
-                                      struct rm_sink *ret_sink)
-{
-    const struct rm_saver saver = {
-        .name = "openmetrics", .pattern = options->path, .save = rm_openmetrics_save};
     return rm_saver_new(&saver, ret_sink);
 }

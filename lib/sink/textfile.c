@@ -13,7 +13,7 @@
 #include "base/alloc.h"
 #include "base/compiler.h"
 #include "base/status.h"
-#include "format/openmetrics.h"
+#include "format/prometheus.h"
 #include "os/outfile.h"
 
 #define PART_BYTES 80 /* of a file name */
@@ -72,9 +72,9 @@ static void set_part(char part[PART_BYTES], const char *fact, const char *otherw
 static resmon_status set_path(struct textfile *textfile, const resmon_run *run)
 {
     char job[PART_BYTES], pid[PART_BYTES], node[PART_BYTES], number[16] = "";
-    set_part(job, rm_openmetrics_fact(run, "job_id"), "");
-    set_part(pid, rm_openmetrics_fact(run, "pid"), "0");
-    set_part(node, rm_openmetrics_fact(run, "node"), "localhost");
+    set_part(job, rm_prometheus_fact(run, "job_id"), "");
+    set_part(pid, rm_prometheus_fact(run, "pid"), "0");
+    set_part(node, rm_prometheus_fact(run, "node"), "localhost");
     if (textfile->slot > 0) {
         (void)snprintf(number, sizeof number, "_%u", textfile->slot + 1);
     }
@@ -98,12 +98,12 @@ static void remove_file(struct textfile *textfile)
 
 static resmon_status write_file(struct textfile *textfile, const resmon_run *run)
 {
-    const struct rm_openmetrics how = {.flags = textfile->flags, .labels = &textfile->labels};
+    const struct rm_prometheus how = {.flags = textfile->flags, .labels = &textfile->labels};
     resmon_status status = rm_outfile_open(&textfile->file, textfile->path, 0);
     if (status != RESMON_OK) {
         return status;
     }
-    status = rm_openmetrics_write(run, &how, rm_outfile_output(&textfile->file));
+    status = rm_prometheus_write(run, &how, rm_outfile_output(&textfile->file));
     if (status != RESMON_OK) {
         rm_outfile_abandon(&textfile->file);
         return status;

@@ -169,7 +169,7 @@ class Files(place.Case):
         self.assertEqual([row["component"] for row in rows], ["cpu", "ram", "gpu"])
 
     def test_export(self):
-        for name in ("run2.json", "run.csv", "run.trace.json", "run.om", "run.txt"):
+        for name in ("run2.json", "run.csv", "run.trace.json", "run.txt"):
             done = place.run("export", "run.json", "-o", name)
             self.assertEqual(done.code, 0, done.err)
             self.assertGreater(os.path.getsize(name), 100)

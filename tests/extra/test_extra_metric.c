@@ -105,11 +105,6 @@ TEST(prometheus)
     assert_has(text, "\nresmon_node_extra_time_seconds_total{");
     assert_has(text, "\nresmon_node_extra_placed_bytes{");
     resmon_text_free(text);
-    assert_ok(resmon_run_save_openmetrics(run, path_of("run.om")));
-    text = content_of(path_of("run.om"), NULL);
-    assert_has(text, "\nresmon_node_files{");
-    assert_has(text, "\nresmon_node_extra_time_seconds_total{");
-    free(text);
 }
 
 TEST(text_report)

@@ -33,18 +33,17 @@ ONLY = [word for word in sys.argv[2:] if not word.startswith("-")]
 TEXTS = {"brief.60": ["report", "--width=60"], "brief.100": ["report", "--width=100"], "brief.160": ["report", "--width=160"],
          "full": ["report", "--full", "--width=100"]}
 TABLES = ("metrics", "scopes", "tags", "sources", "facts", "energy", "processes", "nodes", "ranks")
-FILES = {"md": "out.md", "html": "out.html", "csv": "out.csv", "om": "out.om", "trace": "out.trace.json",
-         "folded": "out.folded"}
+FILES = {"md": "out.md", "html": "out.html", "csv": "out.csv", "trace": "out.trace.json", "folded": "out.folded"}
 # Renderings that say something of a run; all have the brief text.
 PLAN = {
-    "plain": "mlflow brief.60 brief.160 full md html csv om metrics facts", "halved": "brief.60 csv om trace", "one-sample": "full metrics",
-    "nothing": "full sources md", "limits": "brief.60 full metrics tags", "meters": "mlflow brief.60 brief.160 full md html om scopes trace energy",
-    "phases": "mlflow brief.60 brief.160 full md html om scopes processes trace", "many-paths": "brief.60 full html scopes",
+    "plain": "mlflow brief.60 brief.160 full md html csv prom metrics facts", "halved": "brief.60 csv prom trace", "one-sample": "full metrics",
+    "nothing": "full sources md", "limits": "brief.60 full metrics tags", "meters": "mlflow brief.60 brief.160 full md html prom scopes trace energy",
+    "phases": "mlflow brief.60 brief.160 full md html prom scopes processes trace", "many-paths": "brief.60 full html scopes",
     "killed": "mlflow full md scopes", "torn": "full", "each": "brief.60 full md html processes", "stacks": "full md html folded",
-    "unnamed": "full folded", "peak": "full html", "lines": "full md", "counters": "full metrics", "scope-counters": "mlflow brief.160 full scopes om",
+    "unnamed": "full folded", "peak": "full html", "lines": "full md", "counters": "full metrics", "scope-counters": "mlflow brief.160 full scopes prom",
     "rapl": "mlflow full energy scopes", "gpus": "mlflow full metrics energy", "merged": "mlflow brief.60 brief.160 full md html nodes ranks scopes seff jobstats",
-    "merged-with-losses": "brief.60 full html nodes ranks", "hostile-names": "mlflow brief.60 full md html scopes om trace csv facts",
-    "hostile-numbers": "mlflow full md html metrics om csv",
+    "merged-with-losses": "brief.60 full html nodes ranks", "hostile-names": "mlflow brief.60 full md html scopes prom trace csv facts",
+    "hostile-numbers": "mlflow full md html metrics prom csv",
     "made-stacks": "full md html folded lines.work lines.load lines.square lines.nobody", "made-few-samples": "full",
     "made-recursion": "full lines.work", "made-killed-at-its-limit": "brief.60 full md", "made-far-from-its-limit": "full",
 }
@@ -78,6 +77,13 @@ def table(run, cwd, name):
     return re.sub(r"\}, ?\{", "},\n{", text)
 
 
+def textfile(run, cwd):
+    """The file for node_exporter, which names itself."""
+    (cwd / "textfile").mkdir()
+    said = resmon("export", "--format=prometheus", "-o", "textfile", run, cwd=cwd)
+    return said + "".join(path.read_text(encoding="utf-8", errors="surrogateescape") for path in (cwd / "textfile").iterdir())
+
+
 def render(run, name, cwd):
     if name in TEXTS:
         return resmon(*TEXTS[name], run, cwd=cwd)
@@ -85,6 +91,8 @@ def render(run, name, cwd):
         return resmon("report", f"--form={name}", run, cwd=cwd)
     if name == "mlflow":
         return mlflow(run, cwd)
+    if name == "prom":
+        return textfile(run, cwd)
     if name.startswith("lines."):
         return resmon("report", f"--lines={name[6:]}", "--width=100", run, cwd=cwd)
     if name in TABLES:

@@ -40,7 +40,7 @@ static int write_texts(const resmon_run *run, const char *directory, const char 
                                                      {"empty", ""}};
     const resmon_prometheus_options options = {
         .struct_size = sizeof options, .labels = labels, .label_count = 2};
-    char file[64], path[4096];
+    char file[64];
     char *text = NULL;
     if (resmon_prometheus_text(run, &options, &text) != RESMON_OK) {
         return failed("resmon_prometheus_text");
@@ -48,8 +48,7 @@ static int write_texts(const resmon_run *run, const char *directory, const char 
     (void)snprintf(file, sizeof file, "%s.prom", name);
     int status = put_file(directory, file, text);
     resmon_text_free(text);
-    (void)snprintf(path, sizeof path, "%s/%s.om", directory, name);
-    return resmon_run_save_openmetrics(run, path) == RESMON_OK ? status : failed(path);
+    return status;
 }
 
 static void work(void)

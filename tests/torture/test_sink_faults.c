@@ -16,7 +16,6 @@
 #include "base/fault.h"
 #include "format/csv.h"
 #include "format/json.h"
-#include "format/openmetrics.h"
 #include "format/trace.h"
 #include "metric/metric.h"
 #include "net/http.h"
@@ -477,16 +476,8 @@ static resmon_status make_whole_csv(const char *path, struct rm_sink *sink)
     return rm_sink_make(rm_sink_kind_find("csv"), &options, sink);
 }
 
-static resmon_status make_openmetrics(const char *path, struct rm_sink *sink)
-{
-    const resmon_openmetrics_options options = {.struct_size = sizeof options, .path = path};
-    return rm_sink_make(rm_sink_kind_find("openmetrics"), &options, sink);
-}
-
-static const struct saver savers[] = {{"json", make_json},
-                                      {"trace", make_trace},
-                                      {"csv of a whole run", make_whole_csv},
-                                      {"openmetrics", make_openmetrics}};
+static const struct saver savers[] = {
+    {"json", make_json}, {"trace", make_trace}, {"csv of a whole run", make_whole_csv}};
 
 static resmon_status save_with(const struct saver *saver, const char *path)
 {

@@ -133,7 +133,6 @@ static resmon_line_site line = {__FILE__, "test", 3, 0, 0};
     R(resmon_run_save_csv, (void)resmon_run_save_csv(it.run, it.path[1]))                          \
     R(resmon_run_save_folded, (void)resmon_run_save_folded(it.run, RESMON_STACK_CPU, it.path[2]))  \
     R(resmon_run_save_pprof, (void)resmon_run_save_pprof(it.run, it.path[2]))                      \
-    R(resmon_run_save_openmetrics, (void)resmon_run_save_openmetrics(it.run, it.path[2]))          \
     R(resmon_trace_save, (void)resmon_trace_save((const resmon_run *[]){it.run}, 1, it.path[2]))   \
     R(resmon_run_append_emissions, {                                                               \
         resmon_emissions_options options = {sizeof options, it.path[3], 0};                        \
@@ -410,10 +409,6 @@ static resmon_line_site line = {__FILE__, "test", 3, 0, 0};
         resmon_stacks_options options = {                                                         \
             .struct_size = sizeof options, .path = it.path[2], .format = RESMON_STACKS_FOLDED};   \
         (void)resmon_monitor_add_stacks(it.other, &options);                                      \
-    })                                                                                            \
-    R(resmon_monitor_add_openmetrics, {                                                           \
-        resmon_openmetrics_options options = {.struct_size = sizeof options, .path = it.path[2]}; \
-        (void)resmon_monitor_add_openmetrics(it.other, &options);                                 \
     })                                                                                            \
     R(resmon_monitor_add_prometheus, {                                                            \
         resmon_prometheus_options options = {.struct_size = sizeof options,                       \

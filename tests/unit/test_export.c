@@ -37,7 +37,6 @@ TEST(files_are_those_of_the_format)
     } formats[] = {
         {"json", resmon_run_save},
         {"csv", resmon_run_save_csv},
-        {"openmetrics", resmon_run_save_openmetrics},
     };
     resmon_run *run = made();
     for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
@@ -81,9 +80,8 @@ TEST(a_file_tells_its_sink)
         const char *path, *sink;
     } files[] = {
         {"run.json", "json"}, {"a/b.csv", "csv"},       {"run.trace.json", "trace"},
-        {"x.pb.gz", "pprof"}, {"cpu.folded", "folded"}, {"run.om", "openmetrics"},
-        {".json", NULL},      {"json", NULL},           {"run.xls", NULL},
-        {"", NULL},
+        {"x.pb.gz", "pprof"}, {"cpu.folded", "folded"}, {".json", NULL},
+        {"json", NULL},       {"run.xls", NULL},        {"", NULL},
     };
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
         resmon_sink_kind kind = {.struct_size = sizeof kind};

@@ -412,7 +412,6 @@ TEST(the_parts_of_each_sink_are_enough)
     } rows[] = {
         {"csv=made_by_sink,csv.whole_run", resmon_run_save_csv},
         {"trace=made_by_sink", save_trace},
-        {"openmetrics=made_by_sink", resmon_run_save_openmetrics},
         {"folded=made_by_sink", save_folded},
         {"pprof=made_by_sink", resmon_run_save_pprof},
         {"emissions=made_by_sink,emissions.process,domains=process+tree+cpu+energy",

@@ -91,7 +91,7 @@ _STATUS_FUNCTIONS = {
     "monitor_add_sink": (MONITOR, POINTER(_abi.SinkOps), c_void_p),
     "monitor_get_sink": (MONITOR, c_size_t, POINTER(_abi.SinkInfo)),
     "run_load": (c_char_p, _OUT), "run_parse": (c_void_p, c_size_t, _OUT), "run_save": (_RUN, c_char_p),
-    "run_document": (_RUN, _OUT), "run_save_csv": (_RUN, c_char_p), "run_save_openmetrics": (_RUN, c_char_p),
+    "run_document": (_RUN, _OUT), "run_save_csv": (_RUN, c_char_p),
     "run_append_emissions": (_RUN, POINTER(_abi.EmissionsOptions)),
     "run_push_mlflow_text": (_RUN, c_char_p),
     "mlflow_replay_text": (c_char_p, c_char_p, POINTER(_abi.MlflowReplayInfo)),

@@ -129,7 +129,6 @@ class Monitor(Recorded):
         keep, no_node, no_job, no_pid, label
     :param pushgateway: a push to a Pushgateway, at the end; its url, or a dict, also with job, interval, timeout,
         ca_path, insecure_tls, label
-    :param openmetrics: the whole run with timestamps, at the end, to be back-filled into Prometheus; its path
     :param folded: stacks of CPU time as lines for flamegraph.pl; its path, or a dict, also with interval
     :param folded_memory: stacks of memory growth as lines for flamegraph.pl; its path, or a dict, also with interval
     :param folded_file: stacks at which pages of files became resident, as lines for flamegraph.pl; its path, or a

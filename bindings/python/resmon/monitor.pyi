@@ -54,7 +54,6 @@ class Monitor(Recorded):
         mlflow: Optional[Union[bool, str, Mapping[str, Any]]] = ...,
         prometheus: Optional[_Sink] = ...,
         pushgateway: Optional[Union[str, Mapping[str, Any]]] = ...,
-        openmetrics: Optional[_Sink] = ...,
         folded: Optional[_Sink] = ...,
         folded_memory: Optional[_Sink] = ...,
         folded_file: Optional[_Sink] = ...,

@@ -302,10 +302,6 @@ class Recorded:
         """Writes stacks for pprof and speedscope.app; NotFoundError: the run has none."""
         lib.run_save_pprof(self._get_run(), encoded(path, "path"))
 
-    def save_openmetrics(self, path):
-        """Writes the whole run with timestamps, to be back-filled into Prometheus."""
-        lib.run_save_openmetrics(self._get_run(), encoded(path, "path"))
-
     def append_emissions(self, path, process=False):
         """Appends a line to an emissions.csv of codecarbon.
 

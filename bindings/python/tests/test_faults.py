@@ -33,7 +33,7 @@ ENDINGS = {
     "while it runs": "monitor = resmon.Monitor(0.001).start()",
     "with every file": """
         monitor = resmon.Monitor(0.001, json="run.json", csv="run.csv", trace="trace.json", record="run.rec",
-                                 openmetrics="run.om", emissions="emissions.csv").start()
+                                 emissions="emissions.csv").start()
     """,
     "with callbacks": """
         monitor = resmon.Monitor(0.001, on_sample=lambda sample: sample.to_dict())
@@ -481,7 +481,7 @@ def test_an_unwritable_disk():
         pytest.skip("there is no /dev/full")
     with resmon.Monitor(SLOW) as monitor:
         pass
-    for write in (monitor.save, monitor.save_csv, monitor.save_openmetrics):
+    for write in (monitor.save, monitor.save_csv):
         with pytest.raises(resmon.Error):
             write("/dev/full")
 

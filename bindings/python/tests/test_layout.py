@@ -21,7 +21,7 @@ NOT_BOUND = {
     "ArrowSchema": "consumers read it, never this package",
     "resmon_line_site": "RESMON_LINE is a macro; functions of Python have tables by line of their own",
     **{f"resmon_{name}_options": "said as text" for name in (
-        "monitor", "json", "page_file", "csv", "trace", "stacks", "openmetrics", "prometheus", "pushgateway", "mlflow")},
+        "monitor", "json", "page_file", "csv", "trace", "stacks", "prometheus", "pushgateway", "mlflow")},
     "resmon_prometheus_label": "said as text",
 }
 OTHER_MIRRORS = {"ArrowArrayStream": arrow._Stream}

@@ -219,7 +219,6 @@ def test_asked_by_many_threads_while_it_stops():
     ({"csv": {"path": 5}}, TypeError, "csv: path"),
     ({"csv": "/nonexistent/x"}, resmon.NotFoundError, "/nonexistent"),
     ({"trace": "/nonexistent/x"}, resmon.NotFoundError, "/nonexistent"),
-    ({"openmetrics": "/nonexistent/x"}, resmon.NotFoundError, "/nonexistent"),
     ({"emissions": "/nonexistent/x"}, resmon.NotFoundError, "/nonexistent"),
     ({"emissions": 5}, TypeError, "emissions: path"),
     ({"prometheus": "/nonexistent"}, resmon.NotFoundError, "/nonexistent"),
@@ -272,7 +271,7 @@ def test_every_error_is_one_of_the_package(tmp_path):
 
 
 def test_a_directory_is_no_file(tmp_path):
-    for kind in ("json", "csv", "trace", "openmetrics", "emissions"):
+    for kind in ("json", "csv", "trace", "emissions"):
         with pytest.raises(resmon.ArgumentError, match="not a regular file"):
             resmon.Monitor(**{kind: tmp_path})
 

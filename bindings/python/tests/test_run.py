@@ -294,10 +294,8 @@ def test_traces(run, tmp_path):
         resmon.save_trace([], tmp_path / "none.json")
 
 
-def test_openmetrics_and_emissions(run, tmp_path):
+def test_emissions(run, tmp_path):
     import csv
-    run.save_openmetrics(tmp_path / "run.om")
-    assert (tmp_path / "run.om").read_text().endswith("# EOF\n")
     for process in (False, True):
         run.append_emissions(tmp_path / "emissions.csv", process=process)
     with open(tmp_path / "emissions.csv", newline="", encoding="utf-8") as file:
@@ -307,7 +305,7 @@ def test_openmetrics_and_emissions(run, tmp_path):
     assert machine["country_iso_code"] == "FRA" and float(machine["duration"]) == pytest.approx(run.info.duration_s, rel=1e-3)
 
 
-@pytest.mark.parametrize("write", ["save", "save_csv", "save_trace", "save_openmetrics", "append_emissions"])
+@pytest.mark.parametrize("write", ["save", "save_csv", "save_trace", "append_emissions"])
 def test_unwritable_paths(run, write, tmp_path):
     (tmp_path / "file").write_text("precious")
     for path, kind in ((tmp_path / "no" / "x", resmon.NotFoundError), (tmp_path / "file" / "x", resmon.Error),

@@ -60,16 +60,15 @@ def test_csv(tmp_path, whole_run):
     assert [float(row["proc.mem.rss"]) for row in rows] == pytest.approx(list(series), rel=1e-6)
 
 
-def test_trace_openmetrics_emissions_prometheus(tmp_path):
-    paths = {name: tmp_path / name for name in ("trace.json", "run.om", "emissions.csv")}
-    with resmon.Monitor(SLOW, trace=paths["trace.json"], openmetrics=str(paths["run.om"]),
+def test_trace_emissions_prometheus(tmp_path):
+    paths = {name: tmp_path / name for name in ("trace.json", "emissions.csv")}
+    with resmon.Monitor(SLOW, trace=paths["trace.json"],
                         emissions={"path": paths["emissions.csv"], "process": True},
                         prometheus={"directory": tmp_path, "label": {"team": "a \"b\""}, "keep": True}) as monitor:
         with resmon.scope("phase"):
             burn(0.01)
-    assert [sink.end_status for sink in monitor.sinks] == [0] * 4
+    assert [sink.end_status for sink in monitor.sinks] == [0] * 3
     assert "phase" in {event.get("name") for event in json.loads(paths["trace.json"].read_text())["traceEvents"]}
-    assert paths["run.om"].read_text().endswith("# EOF\n")
     assert len(paths["emissions.csv"].read_text().splitlines()) == 2
     text, = (path.read_text() for path in tmp_path.glob("*.prom"))
     assert 'team="a \\"b\\""' in text

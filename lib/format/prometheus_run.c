@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* The run as a whole and its sources, for format/openmetrics.c. */
+/* The run as a whole and its sources, for format/prometheus.c. */
 #include <string.h>
 
 #include "base/compiler.h"
-#include "format/openmetrics_writer.h"
+#include "format/prometheus_writer.h"
 
 static double duration_of(const struct resmon_run *run)
 {
@@ -49,50 +49,46 @@ static const struct {
     struct rm_exposed_family family;
     double (*value)(const struct resmon_run *run);
 } run_figures[] = {
-    {{"resmon_run_duration_seconds", "seconds", "from the start of the run to its last sample",
-      NULL, RM_FAMILY_GAUGE},
-     duration_of},
-    {{"resmon_run_start_time_seconds", "seconds", "start of the run, since 1970", NULL,
+    {{"resmon_run_duration_seconds", "from the start of the run to its last sample", NULL,
       RM_FAMILY_GAUGE},
+     duration_of},
+    {{"resmon_run_start_time_seconds", "start of the run, since 1970", NULL, RM_FAMILY_GAUGE},
      start_of},
-    {{"resmon_samples", "", "samples taken", NULL, RM_FAMILY_COUNTER}, samples_of},
-    {{"resmon_late_samples", "", "deadlines that had passed when the sampler woke", NULL,
+    {{"resmon_samples", "samples taken", NULL, RM_FAMILY_COUNTER}, samples_of},
+    {{"resmon_late_samples", "deadlines that had passed when the sampler woke", NULL,
       RM_FAMILY_COUNTER},
      late_of},
-    {{"resmon_sampler_cpu_seconds", "seconds", "CPU time of the sampling thread", NULL,
-      RM_FAMILY_COUNTER},
+    {{"resmon_sampler_cpu_seconds", "CPU time of the sampling thread", NULL, RM_FAMILY_COUNTER},
      sampler_cpu_of},
-    {{"resmon_sampler_wall_seconds", "seconds", "time spent taking samples", NULL,
-      RM_FAMILY_COUNTER},
+    {{"resmon_sampler_wall_seconds", "time spent taking samples", NULL, RM_FAMILY_COUNTER},
      sampler_wall_of},
-    {{"resmon_scopes_overhead_seconds", "seconds",
-      "estimated time that scopes added to the program", NULL, RM_FAMILY_GAUGE},
+    {{"resmon_scopes_overhead_seconds", "estimated time that scopes added to the program", NULL,
+      RM_FAMILY_GAUGE},
      scopes_overhead_of},
-    {{"resmon_memory_bytes", "bytes", "memory that the run is kept in", NULL, RM_FAMILY_GAUGE},
-     memory_of},
+    {{"resmon_memory_bytes", "memory that the run is kept in", NULL, RM_FAMILY_GAUGE}, memory_of},
 };
 
-static void put_figures(struct rm_openmetrics_writer *writer)
+static void put_figures(struct rm_prometheus_writer *writer)
 {
     static const struct rm_exposed_family build = {
-        "resmon_build", "", "version of libresmon that recorded the run", NULL, RM_FAMILY_INFO};
-    (void)rm_openmetrics_clear(writer);
+        "resmon_build", "version of libresmon that recorded the run", NULL, RM_FAMILY_INFO};
+    (void)rm_prometheus_clear(writer);
     for (size_t i = 0; i < RM_ARRAY_LEN(run_figures); i++) {
         rm_exposition_family(&writer->exposition, &run_figures[i].family);
-        rm_openmetrics_put(writer, run_figures[i].value(writer->run));
+        rm_prometheus_put(writer, run_figures[i].value(writer->run));
     }
     const struct rm_fact *version = rm_run_fact(writer->run, "run", "library");
     if (version != NULL) {
-        rm_label_add(rm_openmetrics_clear(writer), "version", version->value);
+        rm_label_add(rm_prometheus_clear(writer), "version", version->value);
         rm_exposition_family(&writer->exposition, &build);
-        rm_openmetrics_put(writer, 1.0);
+        rm_prometheus_put(writer, 1.0);
     }
 }
 
-static void put_dropped(struct rm_openmetrics_writer *writer)
+static void put_dropped(struct rm_prometheus_writer *writer)
 {
     static const struct rm_exposed_family family = {
-        "resmon_dropped", "", "what did not fit into a bound of the recording", NULL,
+        "resmon_dropped", "what did not fit into a bound of the recording", NULL,
         RM_FAMILY_COUNTER};
     const resmon_run_info *info = &writer->run->info;
     const struct {
@@ -106,8 +102,8 @@ static void put_dropped(struct rm_openmetrics_writer *writer)
     };
     rm_exposition_family(&writer->exposition, &family);
     for (size_t i = 0; i < RM_ARRAY_LEN(counts); i++) {
-        rm_label_add(rm_openmetrics_clear(writer), "what", counts[i].what);
-        rm_openmetrics_put(writer, (double)counts[i].count);
+        rm_label_add(rm_prometheus_clear(writer), "what", counts[i].what);
+        rm_prometheus_put(writer, (double)counts[i].count);
     }
 }
 
@@ -135,27 +131,27 @@ static const struct {
     struct rm_exposed_family family;
     double (*value)(const resmon_run_source *source);
 } source_figures[] = {
-    {{"resmon_source_up", "", "whether the source of numbers can be read", NULL, RM_FAMILY_GAUGE},
+    {{"resmon_source_up", "whether the source of numbers can be read", NULL, RM_FAMILY_GAUGE},
      up_of},
-    {{"resmon_source_failures", "", "readings of the source that failed", NULL, RM_FAMILY_COUNTER},
+    {{"resmon_source_failures", "readings of the source that failed", NULL, RM_FAMILY_COUNTER},
      failures_of},
 };
 
-static void put_sources(struct rm_openmetrics_writer *writer)
+static void put_sources(struct rm_prometheus_writer *writer)
 {
     for (size_t f = 0; f < RM_ARRAY_LEN(source_figures); f++) {
         rm_exposition_family(&writer->exposition, &source_figures[f].family);
         for (size_t i = 0; i < writer->run->source_count; i++) {
             if (is_first_source(writer->run, i)) {
                 const resmon_run_source *source = &writer->run->sources[i];
-                rm_label_add(rm_openmetrics_clear(writer), "source", source->name);
-                rm_openmetrics_put(writer, source_figures[f].value(source));
+                rm_label_add(rm_prometheus_clear(writer), "source", source->name);
+                rm_prometheus_put(writer, source_figures[f].value(source));
             }
         }
     }
 }
 
-void rm_openmetrics_put_run(struct rm_openmetrics_writer *writer)
+void rm_prometheus_put_run(struct rm_prometheus_writer *writer)
 {
     put_figures(writer);
     put_dropped(writer);

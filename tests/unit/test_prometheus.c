@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * format/openmetrics and what it stands on: names, labels, both text formats of a run that is as
+ * format/prometheus and what it stands on: names, labels, the text of a run that is as
  * hostile as they come, and failures in the middle.  What other programs say of these texts:
  * tests/servers.
  */
@@ -13,19 +13,17 @@
 
 #include "base/alloc.h"
 #include "base/fault.h"
-#include "format/openmetrics.h"
+#include "format/prometheus.h"
 
 #define LETTERS "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_"
 #define DIGITS  "0123456789"
 
-/* ---- a strict reader of both formats -------------------------------------------------------- */
+/* ---- a strict reader -------------------------------------------------------- */
 
 struct reader {
     const char *at;
-    bool is_open_metrics;
     char family[RM_FAMILY_BYTES];
     char last_key[4096]; /* name and labels of the sample before */
-    double last_time;
     size_t samples, families;
 };
 
@@ -66,9 +64,8 @@ static const char *read_labels(const char *at)
 static void read_head(struct reader *reader, const char *line)
 {
     char name[RM_FAMILY_BYTES];
-    bool is_first = strncmp(line, reader->is_open_metrics ? "# TYPE " : "# HELP ", 7) == 0;
-    assert_true(strncmp(line, "# TYPE ", 7) == 0 || strncmp(line, "# HELP ", 7) == 0 ||
-                (reader->is_open_metrics && strncmp(line, "# UNIT ", 7) == 0));
+    bool is_first = strncmp(line, "# HELP ", 7) == 0;
+    assert_true(strncmp(line, "# TYPE ", 7) == 0 || strncmp(line, "# HELP ", 7) == 0);
     size_t length = name_length(line + 7);
     (void)snprintf(name, sizeof name, "%.*s", (int)length, line + 7);
     assert_int_equal(line[7 + length], ' ');
@@ -94,36 +91,23 @@ static void read_sample(struct reader *reader, const char *line)
     char *end;
     at = expect(at, " ");
     assert_true(isfinite(strtod(at, &end)) || strncmp(at, "+Inf", 4) == 0);
-    double time = 0.0;
-    if (reader->is_open_metrics) {
-        time = strtod(expect(end, " "), &end);
-        assert_true(time >= 0.0);
-    }
     assert_int_equal(*end, '\n');
-    bool is_same = strcmp(key, reader->last_key) == 0;
-    assert_true(!is_same || (reader->is_open_metrics && time > reader->last_time));
-    if (!is_same) {
-        char again[sizeof key + 2];
-        (void)snprintf(again, sizeof again, "\n%s ", key);
-        assert_ptr_equal(strstr(reader->at, again) + 1, line); /* not seen before */
-    }
+    char again[sizeof key + 2];
+    (void)snprintf(again, sizeof again, "\n%s ", key);
+    assert_ptr_equal(strstr(reader->at, again) + 1, line); /* not seen before */
     memcpy(reader->last_key, key, sizeof key);
-    reader->last_time = time;
     reader->samples++;
 }
 
 /* Number of samples. */
-static size_t check_text(const char *text, bool is_open_metrics)
+static size_t check_text(const char *text)
 {
     static struct reader reader;
-    reader = (struct reader){.at = text, .is_open_metrics = is_open_metrics};
+    reader = (struct reader){.at = text};
     const char *line = text;
     while (*line != '\0') {
         const char *end = strchr(line, '\n');
         assert_non_null(end);
-        if (is_open_metrics && strcmp(line, "# EOF\n") == 0) {
-            return reader.samples;
-        }
         if (line[0] == '#') {
             read_head(&reader, line);
         } else {
@@ -131,17 +115,16 @@ static size_t check_text(const char *text, bool is_open_metrics)
         }
         line = end + 1;
     }
-    assert_false(is_open_metrics); /* the end was missing */
     return reader.samples;
 }
 
-static char *print(const resmon_run *run, const struct rm_openmetrics *how)
+static char *print(const resmon_run *run, const struct rm_prometheus *how)
 {
     struct rm_buffer buffer;
     rm_buffer_init(&buffer, (size_t)64 << 20);
-    assert_ok(rm_openmetrics_print(run, how, &buffer));
+    assert_ok(rm_prometheus_print(run, how, &buffer));
     if (buffer.text != NULL) {
-        (void)check_text(buffer.text, how->has_history);
+        (void)check_text(buffer.text);
     }
     return buffer.text;
 }
@@ -265,7 +248,7 @@ TEST(no_name_repeats_its_type_or_unit)
 
 TEST(last_values_of_a_hostile_run)
 {
-    static const struct rm_openmetrics how = {0};
+    static const struct rm_prometheus how = {0};
     resmon_run *run = made_run("stopped", 12);
     char *text = print(run, &how);
     assert_line(text, "resmon_proc_cpu_time_seconds_total{" COMMON "} 1000000000");
@@ -306,7 +289,7 @@ TEST(last_values_of_a_hostile_run)
 
 TEST(estimates_wait_for_the_end_of_the_run)
 {
-    static const struct rm_openmetrics how = {0};
+    static const struct rm_prometheus how = {0};
     resmon_run *run = made_run("running", 3);
     char *text = print(run, &how);
     assert_line(text, "resmon_scope_cpu_seconds_total{" COMMON ",scope=\"top\"} 0.75");
@@ -319,7 +302,7 @@ TEST(estimates_wait_for_the_end_of_the_run)
 
 TEST(counters_of_scopes)
 {
-    static const struct rm_openmetrics how = {0};
+    static const struct rm_prometheus how = {0};
     resmon_run_counter counters[] = {
         {.name = "instructions", .unit = "1", .reason = "", .status = RESMON_OK},
         {.name = "task-clock", .unit = "s", .reason = "", .status = RESMON_OK},
@@ -357,71 +340,21 @@ TEST(counters_of_scopes)
     }
 }
 
-TEST(history_has_exact_times_that_grow)
-{
-    static const struct rm_openmetrics how = {.has_history = true};
-    resmon_run *run = made_run("stopped", 12);
-    char *text = print(run, &how);
-    assert_non_null(strstr(text, "# TYPE resmon_proc_cpu_time_seconds counter\n"
-                                 "# UNIT resmon_proc_cpu_time_seconds seconds\n"
-                                 "# HELP resmon_proc_cpu_time_seconds CPU"));
-    /* The third row ends when the second does. */
-    assert_non_null(strstr(text, "\nresmon_proc_cpu_time_seconds_total{" COMMON "} 0 1763670000\n"
-                                 "resmon_proc_cpu_time_seconds_total{" COMMON "} 0.1 1763670001.5\n"
-                                 "resmon_proc_cpu_time_seconds_total{" COMMON
-                                 "} 1000000000 1763670003.000000001\n#"));
-    /* Its second value is NaN, so the third one has that time. */
-    assert_non_null(strstr(text,
-                           "\nresmon_proc_mem_rss_bytes{" COMMON "} 4096 1763670000\n"
-                           "resmon_proc_mem_rss_bytes{" COMMON "} 9007199254740992 1763670001.5\n"
-                           "resmon_proc_mem_rss_bytes{" COMMON "} 1e+300 1763670003.000000001\n#"));
-    assert_line(text, "resmon_proc_threads{" COMMON "} 4.94065645841247e-324 1763670000");
-    assert_line(text, "resmon_proc_threads{" COMMON "} 0 1763670001.5");
-    assert_line(text, "resmon_proc_fds{" COMMON "} 1 1763670000"); /* it was there then */
-    assert_line(text, "# TYPE resmon_build info");
-    assert_line(text, "resmon_build_info{" COMMON ",version=\"0.1.0\"} 1 1763670003.000000001");
-    assert_absent(text, "\nevil");
-    assert_string_equal(text + strlen(text) - 7, "\n# EOF\n");
-    rm_free(text);
-    rm_run_free(run);
-}
-
-TEST(times_beyond_their_type_are_left_out)
-{
-    static const struct rm_openmetrics how = {.has_history = true};
-    resmon_run *run = made_run("stopped", 0);
-    run->t_last[3] = INT64_MAX;
-    run->t_last[0] = -1;
-    run->info.duration_ns = INT64_MAX;
-    char *text = print(run, &how);
-    assert_absent(text, "resmon_samples_total");
-    assert_line(text, "resmon_proc_cpu_time_seconds_total{" COMMON "} 0.1 1763670001.5");
-    rm_free(text);
-    run->info.start_realtime_ns = -5;
-    text = print(run, &how);
-    assert_string_equal(text, "# EOF\n");
-    rm_free(text);
-    rm_run_free(run);
-}
-
 TEST(an_empty_run_is_a_valid_text)
 {
-    static const struct rm_openmetrics plain = {0}, history = {.has_history = true};
+    static const struct rm_prometheus how = {0};
     resmon_run *run = rm_run_new();
-    char *text = print(run, &plain);
+    char *text = print(run, &how);
     assert_line(text, "resmon_samples_total 0");
-    rm_free(text);
-    text = print(run, &history);
-    assert_line(text, "resmon_samples_total 0 0");
     rm_free(text);
     rm_run_free(run);
 }
 
 TEST(paths_of_scopes_have_a_bound)
 {
-    static const struct rm_openmetrics how = {.flags = RESMON_PROMETHEUS_NO_NODE |
-                                                       RESMON_PROMETHEUS_NO_PID};
-    resmon_run *run = made_run("stopped", RM_OPENMETRICS_MOST_SCOPES + 234);
+    static const struct rm_prometheus how = {.flags = RESMON_PROMETHEUS_NO_NODE |
+                                                      RESMON_PROMETHEUS_NO_PID};
+    resmon_run *run = made_run("stopped", RM_PROMETHEUS_MOST_SCOPES + 234);
     char *text = print(run, &how);
     assert_line(text, "resmon_scope_paths_omitted 234");
     assert_line(text, "resmon_scope_calls_total{scope=\"s999\"} 1000");
@@ -437,7 +370,7 @@ TEST(paths_of_scopes_have_a_bound)
     run->scope_count = 300;
     struct rm_buffer buffer;
     rm_buffer_init(&buffer, (size_t)512 << 20);
-    assert_ok(rm_openmetrics_print(run, &how, &buffer));
+    assert_ok(rm_prometheus_print(run, &how, &buffer));
     rm_buffer_free(&buffer);
     rm_run_free(run);
 }
@@ -455,7 +388,7 @@ TEST(labels_of_the_user)
     resmon_run *run = made_run("stopped", 1);
     char *text = NULL;
     assert_ok(resmon_prometheus_text(run, &options, &text));
-    (void)check_text(text, false);
+    (void)check_text(text);
     assert_line(text,
                 "resmon_samples_total{cluster=\"c\\\"1\\n# HELP x\",node=\"other\",empty=\"\"} "
                 "31");
@@ -518,52 +451,20 @@ TEST(any_allocation_may_fail)
     static const resmon_prometheus_label user[] = {{"a", "b"}};
     static const resmon_prometheus_options options = {
         .struct_size = sizeof options, .labels = user, .label_count = 1};
-    char path[80];
-    (void)snprintf(path, sizeof path, "%s/run.om", test_directory);
     resmon_run *run = made_run("stopped", 12);
     int64_t live = rm_fault_live(0);
-    for (int is_saved = 0; is_saved < 2; is_saved++) {
-        resmon_status status = RESMON_ENOMEM;
-        int64_t k = 0;
-        for (; status != RESMON_OK && k < 1000; k++) {
-            char *text = NULL;
-            rm_fault_arm(RM_FAULT_ALLOC, k);
-            status = is_saved != 0 ? resmon_run_save_openmetrics(run, path)
-                                   : resmon_prometheus_text(run, &options, &text);
-            rm_fault_arm(RM_FAULT_ALLOC, -1);
-            assert_true(status == RESMON_OK || (status == RESMON_ENOMEM && text == NULL));
-            assert_true(is_saved == 0 || status == RESMON_OK || access(path, F_OK) != 0);
-            resmon_text_free(text);
-            assert_int_equal(rm_fault_live(0), live);
-        }
-        assert_true(k > 3 && status == RESMON_OK);
-    }
-    (void)unlink(path);
-    rm_run_free(run);
-}
-
-TEST(any_write_may_fail)
-{
-    char path[80];
-    (void)snprintf(path, sizeof path, "%s/run.om", test_directory);
-    resmon_run *run = made_run("stopped", 900);
-    resmon_status status = RESMON_EIO;
-    int64_t live = rm_fault_live(0);
+    resmon_status status = RESMON_ENOMEM;
     int64_t k = 0;
     for (; status != RESMON_OK && k < 1000; k++) {
-        rm_fault_arm(RM_FAULT_WRITE, k);
-        status = resmon_run_save_openmetrics(run, path);
-        rm_fault_arm(RM_FAULT_WRITE, -1);
-        assert_true(status == RESMON_OK || status == RESMON_ENOSPC || status == RESMON_EIO);
+        char *text = NULL;
+        rm_fault_arm(RM_FAULT_ALLOC, k);
+        status = resmon_prometheus_text(run, &options, &text);
+        rm_fault_arm(RM_FAULT_ALLOC, -1);
+        assert_true(status == RESMON_OK || (status == RESMON_ENOMEM && text == NULL));
+        resmon_text_free(text);
         assert_int_equal(rm_fault_live(0), live);
-        assert_int_equal(access(path, F_OK) == 0, status == RESMON_OK);
     }
-    assert_true(k > 10 && status == RESMON_OK); /* it went out in pieces */
-    assert_int_equal(unlink(path), 0);
-    assert_status(RESMON_ENOENT, resmon_run_save_openmetrics(run, "/no/such/directory/run.om"));
-    assert_status(RESMON_EINVAL, resmon_run_save_openmetrics(run, "/tmp/%q"));
-    assert_status(RESMON_EINVAL, resmon_run_save_openmetrics(run, NULL));
-    assert_status(RESMON_EINVAL, resmon_run_save_openmetrics(NULL, path));
+    assert_true(k > 3 && status == RESMON_OK);
     rm_run_free(run);
 }
 

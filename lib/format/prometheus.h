@@ -4,23 +4,22 @@
  * what they are labelled with.  <resmon/prometheus.h> is its contract.  Pure formatting: files and
  * servers are somebody else's.
  */
-#ifndef RM_FORMAT_OPENMETRICS_H
-#define RM_FORMAT_OPENMETRICS_H
+#ifndef RM_FORMAT_PROMETHEUS_H
+#define RM_FORMAT_PROMETHEUS_H
 
 #include "format/exposition.h"
 #include "format/labels.h"
 #include "metric/metric.h"
 #include "run/run.h"
 
-#define RM_OPENMETRICS_MOST_SCOPES 1000
+#define RM_PROMETHEUS_MOST_SCOPES 1000
 
-#define RM_OPENMETRICS_FLAGS                                                         \
+#define RM_PROMETHEUS_FLAGS                                                          \
     (RESMON_PROMETHEUS_KEEP | RESMON_PROMETHEUS_NO_NODE | RESMON_PROMETHEUS_NO_JOB | \
      RESMON_PROMETHEUS_NO_PID)
 
-struct rm_openmetrics {
-    bool has_history; /* OpenMetrics with every row; else 0.0.4 with the last values */
-    uint64_t flags;   /* RESMON_PROMETHEUS_NO_* */
+struct rm_prometheus {
+    uint64_t flags;                 /* RESMON_PROMETHEUS_NO_* */
     const struct rm_labels *labels; /* of the user; may be NULL */
 };
 
@@ -41,18 +40,15 @@ void rm_family_of(const struct rm_metric *metric, struct rm_family *ret_family);
 /* ---- what a run says ------------------------------------------------------------------------- */
 
 /** The first failure of `output`, or RESMON_ENOMEM. */
-resmon_status rm_openmetrics_write(const struct resmon_run *run, const struct rm_openmetrics *how,
-                                   struct rm_output output);
+resmon_status rm_prometheus_write(const struct resmon_run *run, const struct rm_prometheus *how,
+                                  struct rm_output output);
 
 /** The same, added to a buffer. */
-resmon_status rm_openmetrics_print(const struct resmon_run *run, const struct rm_openmetrics *how,
-                                   struct rm_buffer *buffer);
-
-/** The history, as a file that is there as a whole or not at all; `path` is expanded already. */
-resmon_status rm_openmetrics_save(const struct resmon_run *run, const char *path);
+resmon_status rm_prometheus_print(const struct resmon_run *run, const struct rm_prometheus *how,
+                                  struct rm_buffer *buffer);
 
 /** The value of a label that the library finds itself ("node", "job_id", "rank", "pid"), or NULL.
  */
-const char *rm_openmetrics_fact(const struct resmon_run *run, const char *label);
+const char *rm_prometheus_fact(const struct resmon_run *run, const char *label);
 
 #endif

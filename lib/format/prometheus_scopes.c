@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* The scopes of a run, for format/openmetrics.c. */
+/* The scopes of a run, for format/prometheus.c. */
 #include <string.h>
 
 #include "base/alloc.h"
 #include "base/compiler.h"
 #include "base/hash.h"
 #include "base/status.h"
-#include "format/openmetrics_writer.h"
+#include "format/prometheus_writer.h"
 
 /* As a label value, after '/' and '\' have been told from those between names. */
 static void add_scope_name(struct rm_buffer *buffer, const char *name)
@@ -22,7 +22,7 @@ static void add_scope_name(struct rm_buffer *buffer, const char *name)
     }
 }
 
-static void set_scope(struct rm_openmetrics_writer *writer, size_t index)
+static void set_scope(struct rm_prometheus_writer *writer, size_t index)
 {
     const resmon_run_scope *scopes = writer->run->scopes;
     size_t path[RM_MAX_DEPTH + 1];
@@ -32,7 +32,7 @@ static void set_scope(struct rm_openmetrics_writer *writer, size_t index)
         path[depth++] = (size_t)at;
         at = parent < at ? parent : -1;
     }
-    struct rm_buffer *own = rm_openmetrics_clear(writer);
+    struct rm_buffer *own = rm_prometheus_clear(writer);
     rm_buffer_puts(own, "scope=\"");
     while (depth > 0) {
         add_scope_name(own, scopes[path[--depth]].name);
@@ -126,52 +126,52 @@ static const struct {
     double (*value)(const resmon_run_scope *scope);
     bool (*is_sure)(const resmon_run_scope *scope); /* it cannot go down later */
 } scope_figures[] = {
-    {{"resmon_scope_calls", "", "finished instances of the scope", NULL, RM_FAMILY_COUNTER},
+    {{"resmon_scope_calls", "finished instances of the scope", NULL, RM_FAMILY_COUNTER},
      calls_of,
      is_sure},
-    {{"resmon_scope_open", "", "instances of the scope that have not ended", NULL, RM_FAMILY_GAUGE},
+    {{"resmon_scope_open", "instances of the scope that have not ended", NULL, RM_FAMILY_GAUGE},
      open_of,
      is_sure},
-    {{"resmon_scope_wall_seconds", "seconds", "wall time of finished instances, over all threads",
-      NULL, RM_FAMILY_COUNTER},
+    {{"resmon_scope_wall_seconds", "wall time of finished instances, over all threads", NULL,
+      RM_FAMILY_COUNTER},
      wall_of,
      is_sure},
-    {{"resmon_scope_cpu_seconds", "seconds",
-      "CPU time of the process and its descendants in the scope", NULL, RM_FAMILY_COUNTER},
+    {{"resmon_scope_cpu_seconds", "CPU time of the process and its descendants in the scope", NULL,
+      RM_FAMILY_COUNTER},
      pcpu_of,
      is_pcpu_sure},
-    {{"resmon_scope_thread_cpu_seconds", "seconds", "CPU time of the threads in the scope", NULL,
+    {{"resmon_scope_thread_cpu_seconds", "CPU time of the threads in the scope", NULL,
       RM_FAMILY_COUNTER},
      cpu_of,
      is_cpu_sure},
-    {{"resmon_scope_rss_peak_bytes", "bytes", "highest RSS of the process in the scope", NULL,
+    {{"resmon_scope_rss_peak_bytes", "highest RSS of the process in the scope", NULL,
       RM_FAMILY_GAUGE},
      peak_of,
      is_sure},
-    {{"resmon_scope_io_read_bytes", "bytes", "read from storage by the process in the scope", NULL,
+    {{"resmon_scope_io_read_bytes", "read from storage by the process in the scope", NULL,
       RM_FAMILY_COUNTER},
      read_bytes_of,
      is_io_sure},
-    {{"resmon_scope_io_write_bytes", "bytes", "written to storage by the process in the scope",
-      NULL, RM_FAMILY_COUNTER},
+    {{"resmon_scope_io_write_bytes", "written to storage by the process in the scope", NULL,
+      RM_FAMILY_COUNTER},
      write_bytes_of,
      is_io_sure},
-    {{"resmon_scope_io_read_chars_bytes", "bytes", "returned by read calls in the scope", NULL,
+    {{"resmon_scope_io_read_chars_bytes", "returned by read calls in the scope", NULL,
       RM_FAMILY_COUNTER},
      read_chars_of,
      is_io_sure},
-    {{"resmon_scope_io_write_chars_bytes", "bytes", "passed to write calls in the scope", NULL,
+    {{"resmon_scope_io_write_chars_bytes", "passed to write calls in the scope", NULL,
       RM_FAMILY_COUNTER},
      write_chars_of,
      is_io_sure},
-    {{"resmon_scope_energy_joules", "joules", "energy of the process tree in the scope", NULL,
+    {{"resmon_scope_energy_joules", "energy of the process tree in the scope", NULL,
       RM_FAMILY_COUNTER},
      energy_of,
      is_sure},
 };
 
 /* Hashes of the paths, 0 for one that was there already; in the order of the run. */
-static void hash_scopes(struct rm_openmetrics_writer *writer, uint64_t *hashes, size_t count)
+static void hash_scopes(struct rm_prometheus_writer *writer, uint64_t *hashes, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         set_scope(writer, i);
@@ -185,7 +185,7 @@ static void hash_scopes(struct rm_openmetrics_writer *writer, uint64_t *hashes, 
     }
 }
 
-static void put_scope_figures(struct rm_openmetrics_writer *writer, const uint64_t *hashes,
+static void put_scope_figures(struct rm_prometheus_writer *writer, const uint64_t *hashes,
                               size_t count)
 {
     for (size_t f = 0; f < RM_ARRAY_LEN(scope_figures); f++) {
@@ -194,7 +194,7 @@ static void put_scope_figures(struct rm_openmetrics_writer *writer, const uint64
             const resmon_run_scope *scope = &writer->run->scopes[i];
             if (hashes[i] != 0 && (!writer->is_running || scope_figures[f].is_sure(scope))) {
                 set_scope(writer, i);
-                rm_openmetrics_put(writer, scope_figures[f].value(scope));
+                rm_prometheus_put(writer, scope_figures[f].value(scope));
             }
         }
     }
@@ -206,11 +206,11 @@ static const struct {
     struct rm_exposed_family family;
     const char *unit; /* of the counters that it is for */
 } counter_families[] = {
-    {{"resmon_scope_events", "", "what a performance counter counted in the scope", NULL,
+    {{"resmon_scope_events", "what a performance counter counted in the scope", NULL,
       RM_FAMILY_COUNTER},
      "1"},
-    {{"resmon_scope_event_seconds", "seconds",
-      "time that a performance counter counted in the scope", NULL, RM_FAMILY_COUNTER},
+    {{"resmon_scope_event_seconds", "time that a performance counter counted in the scope", NULL,
+      RM_FAMILY_COUNTER},
      "s"},
 };
 
@@ -228,8 +228,8 @@ static bool is_repeated(const struct resmon_run *run, size_t counter)
     return false;
 }
 
-static void put_counter(struct rm_openmetrics_writer *writer, size_t counter,
-                        const uint64_t *hashes, size_t count)
+static void put_counter(struct rm_prometheus_writer *writer, size_t counter, const uint64_t *hashes,
+                        size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         const resmon_run_scope *scope = &writer->run->scopes[i];
@@ -237,12 +237,12 @@ static void put_counter(struct rm_openmetrics_writer *writer, size_t counter,
         if (hashes[i] != 0 && scope->counter_calls > 0 && is_sure) {
             set_scope(writer, i);
             rm_label_add(&writer->own, "event", writer->run->counters[counter].name);
-            rm_openmetrics_put(writer, scope->counters[counter].value);
+            rm_prometheus_put(writer, scope->counters[counter].value);
         }
     }
 }
 
-static void put_counters(struct rm_openmetrics_writer *writer, const uint64_t *hashes, size_t count)
+static void put_counters(struct rm_prometheus_writer *writer, const uint64_t *hashes, size_t count)
 {
     const struct resmon_run *run = writer->run;
     for (size_t f = 0; f < RM_ARRAY_LEN(counter_families); f++) {
@@ -258,13 +258,13 @@ static void put_counters(struct rm_openmetrics_writer *writer, const uint64_t *h
 
 /* ---- together --------------------------------------------------------------------------- */
 
-void rm_openmetrics_put_scopes(struct rm_openmetrics_writer *writer)
+void rm_prometheus_put_scopes(struct rm_prometheus_writer *writer)
 {
     static const struct rm_exposed_family omitted = {
-        "resmon_scope_paths_omitted", "", "paths of scopes beyond those that are shown here", NULL,
+        "resmon_scope_paths_omitted", "paths of scopes beyond those that are shown here", NULL,
         RM_FAMILY_GAUGE};
     size_t count = writer->run->scope_count;
-    size_t shown = count < RM_OPENMETRICS_MOST_SCOPES ? count : RM_OPENMETRICS_MOST_SCOPES;
+    size_t shown = count < RM_PROMETHEUS_MOST_SCOPES ? count : RM_PROMETHEUS_MOST_SCOPES;
     if (shown > 0) {
         uint64_t *hashes = rm_alloc(shown, sizeof *hashes);
         if (hashes == NULL) {
@@ -276,7 +276,7 @@ void rm_openmetrics_put_scopes(struct rm_openmetrics_writer *writer)
         put_counters(writer, hashes, shown);
         rm_free(hashes);
     }
-    (void)rm_openmetrics_clear(writer);
+    (void)rm_prometheus_clear(writer);
     rm_exposition_family(&writer->exposition, &omitted);
-    rm_openmetrics_put(writer, (double)(count - shown));
+    rm_prometheus_put(writer, (double)(count - shown));
 }

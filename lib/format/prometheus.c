@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "format/openmetrics.h"
+#include "format/prometheus.h"
 
 #include <stdbool.h>
 #include <string.h>
@@ -10,8 +10,7 @@
 #include "base/compiler.h"
 #include "base/status.h"
 #include "base/text.h"
-#include "format/openmetrics_writer.h"
-#include "os/outfile.h"
+#include "format/prometheus_writer.h"
 
 #define LABEL_TEXT_BYTES ((size_t)128 << 10) /* more than the longest path of scopes, escaped */
 
@@ -114,7 +113,7 @@ static const char *fact_of(const struct resmon_run *run, size_t index)
     return value[0] != '\0' ? value : NULL;
 }
 
-const char *rm_openmetrics_fact(const struct resmon_run *run, const char *label)
+const char *rm_prometheus_fact(const struct resmon_run *run, const char *label)
 {
     for (size_t i = 0; i < RM_ARRAY_LEN(fact_labels); i++) {
         if (strcmp(fact_labels[i].label, label) == 0) {
@@ -125,7 +124,7 @@ const char *rm_openmetrics_fact(const struct resmon_run *run, const char *label)
 }
 
 static void set_common(struct rm_buffer *common, const struct resmon_run *run,
-                       const struct rm_openmetrics *how)
+                       const struct rm_prometheus *how)
 {
     static const struct rm_labels none;
     const struct rm_labels *labels = how->labels != NULL ? how->labels : &none;
@@ -141,7 +140,7 @@ static void set_common(struct rm_buffer *common, const struct resmon_run *run,
     }
 }
 
-struct rm_buffer *rm_openmetrics_clear(struct rm_openmetrics_writer *writer)
+struct rm_buffer *rm_prometheus_clear(struct rm_prometheus_writer *writer)
 {
     writer->own.length = 0;
     if (writer->own.text != NULL) {
@@ -150,27 +149,15 @@ struct rm_buffer *rm_openmetrics_clear(struct rm_openmetrics_writer *writer)
     return &writer->own;
 }
 
-static void put_at(struct rm_openmetrics_writer *writer, double value, int64_t t_ns)
+void rm_prometheus_put(struct rm_prometheus_writer *writer, double value)
 {
     if (writer->own.status == RESMON_OK) {
         rm_exposition_sample(&writer->exposition, writer->own.text != NULL ? writer->own.text : "",
-                             value, t_ns);
+                             value);
     }
 }
 
-void rm_openmetrics_put(struct rm_openmetrics_writer *writer, double value)
-{
-    put_at(writer, value, writer->end_ns);
-}
-
 /* ---- columns ---------------------------------------------------------------------------- */
-
-static int64_t time_of(const struct resmon_run *run, int64_t t_ns)
-{
-    bool is_told = run->info.start_realtime_ns >= 0 && t_ns >= 0 &&
-                   t_ns <= INT64_MAX - run->info.start_realtime_ns;
-    return is_told ? run->info.start_realtime_ns + t_ns : -1;
-}
 
 /* Of two columns that look the same (in a document that somebody made) only the first counts. */
 static bool is_repeated(const struct resmon_run *run, size_t index)
@@ -195,51 +182,30 @@ static bool is_readable(const struct resmon_run *run, const char *source)
     return true;
 }
 
-static void put_rows(struct rm_openmetrics_writer *writer, size_t column, int series,
-                     double divisor)
-{
-    const struct resmon_run *run = writer->run;
-    int64_t before = -1;
-    if (run->row_count == 0 || run->values == NULL) {
-        return;
-    }
-    const double *values = rm_run_series(run, column, series);
-    for (size_t i = 0; i < run->row_count; i++) {
-        int64_t t_ns = time_of(run, run->t_last[i]);
-        if (t_ns > before && values[i] == values[i]) {
-            put_at(writer, values[i] / divisor, t_ns);
-            before = t_ns;
-        }
-    }
-}
-
-static void put_column(struct rm_openmetrics_writer *writer, const struct rm_metric *metric,
+static void put_column(struct rm_prometheus_writer *writer, const struct rm_metric *metric,
                        size_t index, double divisor)
 {
     const resmon_column *column = &writer->run->columns[index];
     bool is_counter = (metric->kind & RM_KIND_MASK) == RESMON_COUNTER;
-    struct rm_buffer *own = rm_openmetrics_clear(writer);
+    struct rm_buffer *own = rm_prometheus_clear(writer);
     if (strlen(column->instance) >= RM_LABEL_VALUE_BYTES || is_repeated(writer->run, index)) {
         return;
     }
     if (column->instance[0] != '\0') {
         rm_label_add(own, instance_label(metric), column->instance);
     }
-    if (writer->has_history) {
-        put_rows(writer, index, is_counter ? RESMON_SERIES_LAST : RESMON_SERIES_MEAN, divisor);
-    } else if (is_counter || is_readable(writer->run, column->source)) {
-        rm_openmetrics_put(writer, column->last / divisor);
+    if (is_counter || is_readable(writer->run, column->source)) {
+        rm_prometheus_put(writer, column->last / divisor);
     }
 }
 
 /* What the table says of a metric counts, not what a document says of a column. */
-static void put_metric(struct rm_openmetrics_writer *writer, const struct rm_metric *metric)
+static void put_metric(struct rm_prometheus_writer *writer, const struct rm_metric *metric)
 {
     struct rm_family family;
     rm_family_of(metric, &family);
     const struct rm_exposed_family exposed = {
         .name = family.name,
-        .unit = family.unit,
         .help = rm_metric_help(metric),
         .note = strcmp(rm_metric_unit(metric), "%") == 0 ? "; a ratio here: 1 is 100 %" : NULL,
         .kind =
@@ -254,7 +220,7 @@ static void put_metric(struct rm_openmetrics_writer *writer, const struct rm_met
 }
 
 /* Figures of the host come from one of its processes only: sums over processes stay right. */
-static void put_metrics(struct rm_openmetrics_writer *writer)
+static void put_metrics(struct rm_prometheus_writer *writer)
 {
     const struct rm_metric *metric;
     bool has_host = rm_run_reports_host(writer->run);
@@ -269,23 +235,21 @@ static void put_metrics(struct rm_openmetrics_writer *writer)
 
 /* ---- putting it together ---------------------------------------------------------------- */
 
-resmon_status rm_openmetrics_write(const struct resmon_run *run, const struct rm_openmetrics *how,
-                                   struct rm_output output)
+resmon_status rm_prometheus_write(const struct resmon_run *run, const struct rm_prometheus *how,
+                                  struct rm_output output)
 {
-    struct rm_openmetrics_writer writer = {.run = run,
-                                           .end_ns = time_of(run, run->info.duration_ns),
-                                           .has_history = how->has_history,
-                                           .is_running = strcmp(run->info.state, "running") == 0};
+    struct rm_prometheus_writer writer = {.run = run,
+                                          .is_running = strcmp(run->info.state, "running") == 0};
     rm_buffer_init(&writer.common, LABEL_TEXT_BYTES);
     rm_buffer_init(&writer.own, LABEL_TEXT_BYTES);
     set_common(&writer.common, run, how);
     resmon_status status = writer.common.status;
     if (status == RESMON_OK) {
-        rm_exposition_begin(&writer.exposition, how->has_history,
+        rm_exposition_begin(&writer.exposition,
                             writer.common.text != NULL ? writer.common.text : "", &output);
         put_metrics(&writer);
-        rm_openmetrics_put_scopes(&writer);
-        rm_openmetrics_put_run(&writer);
+        rm_prometheus_put_scopes(&writer);
+        rm_prometheus_put_run(&writer);
         status = rm_exposition_end(&writer.exposition);
     }
     status = status == RESMON_OK ? writer.own.status : status;
@@ -294,19 +258,8 @@ resmon_status rm_openmetrics_write(const struct resmon_run *run, const struct rm
     return status;
 }
 
-resmon_status rm_openmetrics_print(const struct resmon_run *run, const struct rm_openmetrics *how,
-                                   struct rm_buffer *buffer)
+resmon_status rm_prometheus_print(const struct resmon_run *run, const struct rm_prometheus *how,
+                                  struct rm_buffer *buffer)
 {
-    return rm_openmetrics_write(run, how, rm_buffer_output(buffer));
-}
-
-static resmon_status write_history(const struct rm_output *output, const void *run)
-{
-    static const struct rm_openmetrics history = {.has_history = true};
-    return rm_openmetrics_write(run, &history, *output);
-}
-
-resmon_status rm_openmetrics_save(const struct resmon_run *run, const char *path)
-{
-    return rm_outfile_save(path, write_history, run);
+    return rm_prometheus_write(run, how, rm_buffer_output(buffer));
 }
