@@ -4,13 +4,14 @@
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
+#include <unistd.h>
 
 #include <resmon/option.h>
 #include <resmon/report.h>
 #include <resmon/sink.h>
 
 #include "arguments.h"
-#include "parquet.h"
+#include "python.h"
 #include "say.h"
 #include "store.h"
 
@@ -29,7 +30,7 @@ bool cli_output_is_page(const char *path, uint64_t *ret_form)
 
 bool cli_output_is_late(const char *path)
 {
-    return ends_in(path, ".txt") || cli_parquet_is_named(path);
+    return ends_in(path, ".txt") || cli_python_is_parquet(path);
 }
 
 resmon_status cli_output_add(resmon_monitor *monitor, const char *path)
@@ -68,6 +69,28 @@ static bool write_text(const char *verb, const resmon_run *run, const char *path
     return is_written;
 }
 
+/* By way of a run document, which stays if the file cannot be made of a run that is nowhere else.
+ */
+static bool write_parquet(const char *verb, const resmon_run *run, const char *path)
+{
+    char document[4096];
+    bool is_elsewhere = strcmp(verb, "export") == 0;
+    if ((size_t)snprintf(document, sizeof document, "%s.json", path) >= sizeof document) {
+        cli_say(verb, "the path is too long: %s", path);
+        return false;
+    }
+    if (!cli_output_write(verb, run, document, "json")) {
+        return false;
+    }
+    bool is_written = cli_python_write_parquet(verb, document, path);
+    if (is_written || is_elsewhere) {
+        (void)unlink(document);
+    } else {
+        cli_say(verb, "the run is in %s; later: resmon export %s -o %s", document, document, path);
+    }
+    return is_written;
+}
+
 bool cli_output_write(const char *verb, const resmon_run *run, const char *path, const char *format)
 {
     resmon_sink_kind kind = {.struct_size = sizeof kind, .name = format};
@@ -75,12 +98,12 @@ bool cli_output_write(const char *verb, const resmon_run *run, const char *path,
     if (format == NULL && ends_in(path, ".txt")) {
         return write_text(verb, run, path);
     }
-    if (format != NULL ? strcmp(format, "parquet") == 0 : cli_parquet_is_named(path)) {
-        return cli_parquet_write(verb, run, path);
+    if (format != NULL ? strcmp(format, "parquet") == 0 : cli_python_is_parquet(path)) {
+        return write_parquet(verb, run, path);
     }
     resmon_status status = format != NULL ? RESMON_OK : resmon_sink_kind_of_file(path, &kind);
     if (status == RESMON_OK) {
-        cli_text_add(&text, "path", path);
+        cli_text_add(&text, "", path); /* what is main: a path, for Prometheus a directory */
         status = resmon_run_export(run, kind.name, text.text);
         cli_text_free(&text);
     }

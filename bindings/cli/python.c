@@ -68,10 +68,15 @@ static bool run(const struct task *task, char *const *sources, size_t count, con
     return status == 0;
 }
 
-bool cli_python_is_pdf(const char *path)
+static bool ends_in(const char *path, const char *wanted)
 {
     const char *ending = strrchr(path, '.');
-    return ending != NULL && strcasecmp(ending, ".pdf") == 0;
+    return ending != NULL && strcasecmp(ending, wanted) == 0;
+}
+
+bool cli_python_is_pdf(const char *path)
+{
+    return ends_in(path, ".pdf");
 }
 
 bool cli_python_write_pdf(char *const *files, size_t count, const char *path)
@@ -79,6 +84,19 @@ bool cli_python_write_pdf(char *const *files, size_t count, const char *path)
     const struct task task = {"report", "a PDF needs", "resmon.report(sys.argv[2:], sys.argv[1])",
                               "; or print the HTML report from a browser: -o report.html"};
     return run(&task, files, count, path);
+}
+
+bool cli_python_is_parquet(const char *path)
+{
+    return ends_in(path, ".parquet") || ends_in(path, ".pq");
+}
+
+bool cli_python_write_parquet(const char *verb, char *document, const char *path)
+{
+    const struct task task = {verb, "Parquet needs",
+                              "resmon.load(sys.argv[2]).export(sys.argv[1], 'parquet')",
+                              "; or write .csv"};
+    return run(&task, &document, 1, path);
 }
 
 bool cli_python_add_to_dataset(char *const *sources, size_t count, const char *directory)

@@ -150,6 +150,26 @@ class Files(place.Case):
         self.assertEqual((done.code, done.out), (1, ""))
         self.assertIn("a dataset needs the Python package resmon", done.err)
 
+    @unittest.skipUnless(os.path.exists(LIBRARY) and place.can_be_loaded, "Python cannot load this library")
+    def test_parquet(self):
+        """It is written by the Python package, where that and pyarrow are there; without, no run is lost."""
+        environment = {**os.environ, "PYTHONPATH": os.environ["RESMON_PACKAGE"], "RESMON_LIBRARY": LIBRARY}
+        done = place.run("export", "run.json", "-o", "run.parquet", env=environment)
+        if done.code == 0:
+            table = pathlib.Path("run.parquet").read_bytes()  # test_library.py of the binding has it read by others
+            self.assertEqual((table[:4], table[-4:]), (b"PAR1", b"PAR1"))
+        else:
+            self.assertIn("pip install pyarrow", done.err)
+        self.assertEqual(place.run("export", "run.json", "-o", "none/run.parquet", env=environment).code, 1)
+        nothing = {**environment, "PYTHONPATH": "", "RESMON_LIBRARY": ""}
+        done = place.run("export", "run.json", "-o", "lost.parquet", env=nothing)
+        self.assertEqual(done.code, 1)
+        self.assertIn("resmon export: Parquet needs the Python package resmon", done.err)
+        self.assertFalse(os.path.exists("lost.parquet.json"))
+        done = place.run("run", "-q", "-o", "lost.parquet", "--", "true", env=nothing)
+        self.assertIn("the run is in lost.parquet.json", done.err)
+        self.assertIn("columns", json.loads(pathlib.Path("lost.parquet.json").read_text(encoding="utf-8")))
+
     def test_show(self):
         for table, key in (("metrics", "name"), ("facts", "key"), ("sources", "source")):
             done = place.run("show", "run.json", table, "--json")
@@ -175,15 +195,14 @@ class Files(place.Case):
             self.assertGreater(os.path.getsize(name), 100)
         self.assertEqual(json.loads(pathlib.Path("run2.json").read_text(encoding="utf-8")),
                          json.loads(pathlib.Path("run.json").read_text(encoding="utf-8")))
-        self.assertEqual(place.run("export", "run.json", "-o", "run.parquet").code, 0)
-        table = pathlib.Path("run.parquet").read_bytes()  # test_library.py of the binding has it read by others
-        self.assertEqual((table[:4], table[-4:]), (b"PAR1", b"PAR1"))
-        self.assertEqual(place.run("export", "run.json", "-o", "none/run.parquet").code, 1)
         done = place.run("export", "run.json", "run2.json", "-o", "both.trace.json")
         self.assertEqual(done.code, 0, done.err)
         self.assertIn("traceEvents", json.loads(pathlib.Path("both.trace.json").read_text(encoding="utf-8")))
         self.assertEqual(place.run("export", "run.json", "-o", "x", "-f", "csv").code, 0)
         self.assertTrue(pathlib.Path("x").read_text(encoding="utf-8").startswith("time_s,"))
+        os.mkdir("scraped")
+        self.assertEqual(place.run("export", "run.json", "-o", "scraped", "-f", "prometheus").code, 0)
+        self.assertEqual(len(os.listdir("scraped")), 1)
 
     def test_export_to_stdout(self):
         """Also where that is a file, which it does not replace."""

@@ -27,13 +27,6 @@ static size_t read_text(const char *name)
     return length;
 }
 
-static void assert_shows(const char *part)
-{
-    if (strstr(text, part) == NULL) {
-        fail_msg("no %s in %s", part, text);
-    }
-}
-
 /* ---- folded --------------------------------------------------------------------------------- */
 
 TEST(folded)

@@ -160,11 +160,12 @@ def test_parquet_of_the_command(tmp_path):
     if not script.exists():
         pytest.skip(f"{script} is not there: the package was not installed by pip into this environment")
     subprocess.run([str(script), "run", "-q", "--interval=10ms", f"--json={tmp_path / 'run.json'}",
-                    "-o", str(tmp_path / "run.parquet"), "--", "sleep", "0.15"], check=True)
+                    "-o", str(tmp_path / "run.parquet"), "--", "sleep", "0.15"], check=True,
+                   env=dict(os.environ, PATH=f"{script.parent}:{os.environ['PATH']}"))
     table, run = parquet.read_table(tmp_path / "run.parquet"), resmon.load(tmp_path / "run.json")
     assert str(table.schema.field("time").type) == "timestamp[ns, tz=UTC]"
     assert run.info.start_realtime_ns <= table.column("time")[0].value < run.info.start_realtime_ns + 1e9
-    assert table.column_names[:3] == ["time", "time_s", "samples"] and sum(table.column("samples").to_pylist()) == \
+    assert table.column_names[:3] == ["time", "elapsed", "samples"] and sum(table.column("samples").to_pylist()) == \
         run.info.samples
     for name in ("node.mem.total", "tree.cpu.time", "proc.mem.rss"):
         ours = [None if value != value else value for value in run.series(name)]
