@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* In place of sink/mlflow.c when the library is built without JSON, which the answers of MLflow need.
+/* In place of sink/mlflow.c when the library is built without JSON, which the answers of MLflow
+ * need.
  */
 #include "sink/mlflow.h"
 
