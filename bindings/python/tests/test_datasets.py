@@ -123,7 +123,7 @@ def test_what_is_left_out(jobs, tmp_path):
     (jobs / "running.json").write_text(json.dumps(running))
     with pytest.warns(resmon.ResmonWarning) as said:
         assert len(resmon.dataset(jobs).runs) == 2
-    assert sorted(str(warning.message).split("/")[-1].split(" ")[0] for warning in said) == ["broken.json", "other.json"]
+    assert sorted(str(warning.message).partition(" is left out")[0].split("/")[-1] for warning in said) == ["broken.json", "other.json"]
     with pytest.raises(resmon.NotFoundError, match="nowhere does not exist"):
         resmon.dataset(tmp_path / "nowhere")
     with pytest.raises(resmon.ArgumentError, match="a directory is wanted"):
