@@ -170,4 +170,4 @@ def test_parquet_of_the_command(tmp_path):
     for name in ("node.mem.total", "tree.cpu.time", "proc.mem.rss"):
         ours = [None if value != value else value for value in run.series(name)]
         assert table.column(name).to_pylist() == ours, name
-    assert parquet.ParquetFile(tmp_path / "run.parquet").metadata.metadata[b"unit:proc.mem.rss"] == b"B"
+    assert table.schema.field("proc.mem.rss").metadata[b"resmon.unit"] == b"B"
