@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "output.h"
 
+#include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <unistd.h>
@@ -69,21 +71,23 @@ static bool write_text(const char *verb, const resmon_run *run, const char *path
     return is_written;
 }
 
-/* By way of a run document, which stays if the file cannot be made of a run that is nowhere else.
- */
+/* By way of a run document beside it, of a name that no file had; it stays if the file cannot be
+ * made, and the run is nowhere else. */
 static bool write_parquet(const char *verb, const resmon_run *run, const char *path)
 {
     char document[4096];
     bool is_elsewhere = strcmp(verb, "export") == 0;
-    if ((size_t)snprintf(document, sizeof document, "%s.json", path) >= sizeof document) {
-        cli_say(verb, "the path is too long: %s", path);
+    errno = ENAMETOOLONG;
+    int length = snprintf(document, sizeof document, "%s.XXXXXX.json", path);
+    int fd = length > 0 && (size_t)length < sizeof document ? mkstemps(document, 5) : -1;
+    if (fd < 0) {
+        cli_say(verb, "cannot create a file beside %s: %s", path, strerror(errno));
         return false;
     }
-    if (!cli_output_write(verb, run, document, "json")) {
-        return false;
-    }
-    bool is_written = cli_python_write_parquet(verb, document, path);
-    if (is_written || is_elsewhere) {
+    (void)close(fd);
+    bool is_saved = cli_output_write(verb, run, document, "json");
+    bool is_written = is_saved && cli_python_write_parquet(verb, document, path);
+    if (!is_saved || is_written || is_elsewhere) {
         (void)unlink(document);
     } else {
         cli_say(verb, "the run is in %s; later: resmon export %s -o %s", document, document, path);
