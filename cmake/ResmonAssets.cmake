@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-# The scripts and styles of report pages (lib/page) as a source file of C, with the hash of each, by which the page's policy
+# The scripts and styles of report pages (lib/view) as a source file of C, with the hash of each, by which the page's policy
 # knows its scripts.  Run with -P: OUTPUT, and DIRECTORY with the files; included for the function that asks for that.
 set(resmon_assets uplot_script:vendor/uplot/uPlot.iife.min.js uplot_style:vendor/uplot/uPlot.min.css script:page.js
   style:page.css)
 if(CMAKE_SCRIPT_MODE_FILE)
-  set(text "/* Made by cmake/ResmonAssets.cmake. */\n#include \"page/assets.h\"\n")
+  set(text "/* Made by cmake/ResmonAssets.cmake. */\n#include \"view/assets.h\"\n")
   foreach(asset IN LISTS resmon_assets)
     string(REGEX MATCH "^([^:]*):(.*)$" unused "${asset}")
     set(name ${CMAKE_MATCH_1})

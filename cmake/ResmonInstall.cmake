@@ -12,7 +12,7 @@ if(NOT IS_ABSOLUTE "${CMAKE_INSTALL_DOCDIR}")
   file(RELATIVE_PATH resmon_docs_to_headers ${CMAKE_INSTALL_FULL_DOCDIR} ${CMAKE_INSTALL_FULL_INCLUDEDIR})
   install(CODE "file(CREATE_LINK \"${resmon_docs_to_headers}\" \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_DOCDIR}/include\" SYMBOLIC)")
 endif()
-install(FILES lib/page/vendor/uplot/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} RENAME LICENSE.uplot)
+install(FILES lib/view/vendor/uplot/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} RENAME LICENSE.uplot)
 # Which the README names; to be built with what pkg-config or find_package(resmon) tells.
 install(DIRECTORY examples DESTINATION ${CMAKE_INSTALL_DOCDIR}
   FILES_MATCHING PATTERN "*.c" PATTERN "*.ipynb" PATTERN "*.png" PATTERN "README.md"

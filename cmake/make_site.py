@@ -20,7 +20,7 @@ BUILD, LIBRARY, VERSION, COMPILER = sys.argv[1:]
 OUT = pathlib.Path(BUILD).resolve() / "docs"
 SOURCE, HTML = OUT / "source", OUT / "html"
 PAGES = ("README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md", "LICENSE", "docs", "include", "examples", "lib/README.md",
-         "lib/format/resmon-run.schema.json", "lib/counter/groups.def", "lib/counter/events.def", "lib/report/advice.def",
+         "lib/format/resmon-run.schema.json", "lib/counter/groups.def", "lib/counter/events.def", "lib/view/advice.def",
          "bindings/python/README.md")
 
 

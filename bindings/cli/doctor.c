@@ -7,7 +7,6 @@
 
 #include "arguments.h"
 #include "say.h"
-#include "table.h"
 
 /* By RESMON_DOCTOR_FILE_*. */
 static const char *const files[] = {"all", "sysusers", "udev", "tmpfiles", "sysctl"};
@@ -23,34 +22,12 @@ static int find_file(const char *name)
     return -1;
 }
 
-static bool print_json(const resmon_doctor *doctor)
-{
-    static const struct cli_column columns[] = {
-        {"group", "group", false}, {"name", "name", false},     {"status", "status", false},
-        {"what", "what", false},   {"remedy", "remedy", false},
-    };
-    static const char *const statuses[] = {"", "ready", "not readable", "absent", "garbled"};
-    struct cli_table table = {
-        .columns = columns, .column_count = sizeof columns / sizeof *columns, .as_json = true};
-    for (size_t i = 0; i < resmon_doctor_entry_count(doctor); i++) {
-        resmon_doctor_entry entry = {.struct_size = sizeof entry};
-        if (resmon_doctor_get_entry(doctor, i, &entry) == RESMON_OK) {
-            bool is_known = entry.status >= 0 && entry.status <= RESMON_DOCTOR_GARBLED;
-            cli_table_text(&table, entry.group);
-            cli_table_text(&table, entry.name);
-            cli_table_text(&table, is_known ? statuses[entry.status] : "");
-            cli_table_text(&table, entry.what);
-            cli_table_text(&table, entry.remedy);
-        }
-    }
-    return cli_table_print(&table, "doctor");
-}
-
-static bool print_texts(const resmon_doctor *doctor, int file)
+static bool print(const resmon_doctor *doctor, int file, bool as_json)
 {
     char *text = NULL;
-    resmon_status status =
-        file < 0 ? resmon_doctor_report(doctor, &text) : resmon_doctor_rule(doctor, file, &text);
+    resmon_status status = file >= 0 ? resmon_doctor_rule(doctor, file, &text)
+                           : as_json ? resmon_doctor_document(doctor, &text)
+                                     : resmon_doctor_report(doctor, &text);
     if (status != RESMON_OK) {
         cli_say("doctor", "%s", resmon_last_error());
         return false;
@@ -85,8 +62,7 @@ int cli_doctor(const struct cli_arguments *arguments)
         cli_say("doctor", "%s", resmon_last_error());
         return CLI_FAILED;
     }
-    bool is_printed =
-        cli_has(arguments, "json") && file < 0 ? print_json(doctor) : print_texts(doctor, file);
+    bool is_printed = print(doctor, file, cli_has(arguments, "json"));
     resmon_doctor_free(doctor);
     return is_printed ? 0 : CLI_FAILED;
 }

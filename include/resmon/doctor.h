@@ -101,6 +101,15 @@ RESMON_API resmon_status resmon_doctor_get_entry(const resmon_doctor *doctor, si
 RESMON_API resmon_status resmon_doctor_report(const resmon_doctor *doctor, char **ret_text);
 
 /**
+ * Renders all findings as JSON: [{"group", "name", "status", "what", "remedy"}], with the status
+ * "ready", "not readable", "absent" or "garbled".
+ * Free `ret_text` with resmon_text_free() of <resmon/report.h>.
+ * RESMON_EINVAL: an argument is NULL; RESMON_ENOMEM.
+ * Thread class: any thread.  Since 0.1.
+ */
+RESMON_API resmon_status resmon_doctor_document(const resmon_doctor *doctor, char **ret_text);
+
+/**
  * Renders a file that an administrator installs, RESMON_DOCTOR_FILE_*.
  * The files about energy are equal on all machines.  They cover all zones of all drivers, including
  * zones that appear later.  Only the group of the options may then read the counters, because these

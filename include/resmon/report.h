@@ -18,7 +18,6 @@ RESMON_BEGIN_DECLS
 /* Detail of a report. */
 #define RESMON_REPORT_BRIEF 0 /**< main values, on one screen: see resmon_report_text() */
 #define RESMON_REPORT_FULL  1 /**< all values */
-#define RESMON_REPORT_ROWS  2 /**< only the rows of the brief report, for other programs */
 
 #define RESMON_REPORT_WIDTH       100 /**< default columns of a line */
 #define RESMON_REPORT_LEAST_WIDTH 60  /**< minimum columns of a line */
@@ -36,13 +35,12 @@ typedef struct resmon_report_options {
  * - Brief: a line with the wall time and the main usage; rows for wall time, CPU time, memory peak,
  *   I/O, energy, GPUs, the slowest scope, and hot functions; a line per scope (the 40 longest if
  *   there are many); requested values that are missing; the overhead.
- * - Full: tables of phases, of the run and of the machine; hot functions and lines if stacks were
- *   sampled (<resmon/stack.h>); lines with checkpoints (RESMON_LINE in <resmon/scope.h>);
- *   unavailable values with reasons; the overhead.
- * - Rows: the rows of the brief report with all of their clauses, one per line, separated by tabs:
- *   "CPU\t1.095 s\t1.081 s user + 14.0 ms system\t0.63 CPUs on average"; the value may be "".
+ * - Full: the same with all tables: scopes, processes, nodes and ranks, counters, metrics of the
+ * run and of the machine, energy; hot functions and lines if stacks were sampled
+ * (<resmon/stack.h>); lines with checkpoints (RESMON_LINE in <resmon/scope.h>); unavailable values
+ * with reasons; the overhead.
  *
- * Text beyond `width` is wrapped; the brief report omits it.  Free `ret_text` with
+ * Text beyond `width` is wrapped.  Free `ret_text` with
  * resmon_text_free().
  * RESMON_EINVAL: an argument is NULL, or the detail is unknown; RESMON_ERANGE: `width` is less than
  * RESMON_REPORT_LEAST_WIDTH; RESMON_ENOMEM.
@@ -69,6 +67,37 @@ RESMON_API resmon_status resmon_report_text(const resmon_run *run,
  */
 RESMON_API resmon_status resmon_report_lines(const resmon_run *run, const char *function,
                                              char **ret_text);
+
+/* Formats of resmon_report_table(). */
+#define RESMON_TABLE_TEXT     0 /**< for a terminal, with units for people */
+#define RESMON_TABLE_JSON     1 /**< an object per row, in SI units */
+#define RESMON_TABLE_MARKDOWN 2 /**< GitHub table */
+#define RESMON_TABLE_HTML     3 /**< an element, for a notebook: text of the run is escaped */
+
+/** Options of resmon_report_table().  Since 0.1. */
+typedef struct resmon_table_options {
+    size_t struct_size;
+    uint64_t form;     /**< RESMON_TABLE_* */
+    uint64_t width;    /**< maximum columns of a line of text; 0: RESMON_REPORT_WIDTH */
+    const char *match; /**< only rows whose name contains this; default: all */
+} resmon_table_options;
+
+/** Name of a table of resmon_report_table(): "metrics", "scopes", "tags", "sources", "facts",
+ * "energy", "processes", "nodes", "ranks", "catalogue"; NULL: no such index.  Static text.
+ * Thread class: any thread.  Since 0.1. */
+RESMON_API const char *resmon_table_name(size_t index);
+
+/**
+ * Renders one table of a run with all of its rows, as `resmon show FILE TABLE` prints it.
+ * "catalogue" is the table of all metrics that the library knows, as `resmon metrics` prints it:
+ * its `run` may be NULL, and `match` may be several words, of which one is enough. Columns without
+ * any value are omitted in text; estimates have the mark "~", lower bounds ">=". In JSON a value
+ * that is not known is null.  The text is "" (in JSON "[]") without rows. `options` NULL: text.
+ * Free `ret_text` with resmon_text_free(). RESMON_ENOENT: there is no such table; RESMON_EINVAL: an
+ * argument is NULL, or the format is unknown; RESMON_ENOMEM. Thread class: any thread.  Since 0.1.
+ */
+RESMON_API resmon_status resmon_report_table(const resmon_run *run, const char *table,
+                                             const resmon_table_options *options, char **ret_text);
 
 /* Formats of resmon_report_page(). */
 #define RESMON_PAGE_HTML     0 /**< HTML report: one self-contained file */

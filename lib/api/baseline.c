@@ -6,8 +6,8 @@
 #include "base/status.h"
 #include "base/struct_size.h"
 #include "engine/idle.h"
-#include "report/comparison.h"
 #include "run/comparison.h"
+#include "view/comparison.h"
 
 #define LONGEST_IDLE_S (7 * 86400.0)
 #define LARGEST_TEXT   ((size_t)64 << 10)
@@ -117,9 +117,8 @@ resmon_status resmon_comparison_text(const resmon_comparison *comparison, char *
         return status;
     }
     rm_buffer_init(&buffer, LARGEST_TEXT);
-    rm_comparison_write(&buffer, &known);
-    if (buffer.status != RESMON_OK) {
-        status = buffer.status;
+    status = rm_comparison_write(&buffer, &known);
+    if (status != RESMON_OK) {
         rm_buffer_free(&buffer);
         return status;
     }

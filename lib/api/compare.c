@@ -10,17 +10,16 @@
 #include "base/keep_errno.h"
 #include "base/status.h"
 #include "base/struct_size.h"
+#include "base/thread.h"
 #include "compare/diff.h"
 #include "engine/repeat.h"
 #include "format/bench_document.h"
 #include "format/diff_document.h"
 #include "format/trend_document.h"
 #include "os/infile.h"
-#include "page/form.h"
-#include "report/bench.h"
-#include "report/diff.h"
-#include "report/diff_junit.h"
-#include "report/trend.h"
+#include "view/bench.h"
+#include "view/diff.h"
+#include "view/trend.h"
 
 #define LARGEST_BENCH ((size_t)256 << 20)
 
@@ -205,44 +204,46 @@ static resmon_status give_text(struct rm_buffer *buffer, resmon_status status, c
     return RESMON_OK;
 }
 
-static resmon_status write_bench_text(const struct rm_groups *groups,
-                                      const struct rm_output *output)
-{
+/* What people read of a comparison, made on a stack of known size. */
+struct showing {
+    const struct rm_groups *bench;
+    struct rm_diff_view diff;
+    const struct rm_trend *trend;
+    enum rm_form form;
+    size_t width;
     struct rm_buffer buffer;
-    resmon_status status = RESMON_OK;
-    rm_buffer_init(&buffer, LARGEST_BENCH);
-    for (size_t i = 0; i < groups->count && status == RESMON_OK; i++) {
-        rm_buffer_puts(&buffer, i > 0 ? "\n" : "");
-        status = rm_bench_write_text(&buffer, &groups->at[i]);
-    }
-    status = status == RESMON_OK ? buffer.status : status;
-    if (status == RESMON_OK) {
-        status = rm_output_write(output, buffer.text, buffer.length);
-    }
-    rm_buffer_free(&buffer);
-    return status;
+};
+
+/* false: it is a form for programs. */
+static bool take_form(const char *form, bool has_markdown, enum rm_form *ret_form)
+{
+    *ret_form = strcmp(form, "html") == 0   ? RM_FORM_HTML
+                : strcmp(form, "text") == 0 ? RM_FORM_FULL
+                                            : RM_FORM_MARKDOWN;
+    return *ret_form != RM_FORM_MARKDOWN || (has_markdown && strcmp(form, "markdown") == 0);
 }
 
-static resmon_status write_bench_page(const struct rm_groups *groups,
-                                      const struct rm_output *output)
+static resmon_status show(struct showing *showing, resmon_status (*here)(void *showing_),
+                          char **ret_text)
 {
-    struct rm_buffer buffer;
-    rm_buffer_init(&buffer, LARGEST_BENCH);
-    resmon_status status = rm_page_of_bench(&buffer, groups);
-    status = status == RESMON_OK ? buffer.status : status;
-    if (status == RESMON_OK) {
-        status = rm_output_write(output, buffer.text, buffer.length);
-    }
-    rm_buffer_free(&buffer);
-    return status;
+    rm_buffer_init(&showing->buffer, LARGEST_BENCH);
+    rm_buffer_puts(&showing->buffer, "");
+    return give_text(&showing->buffer, rm_thread_call(here, showing), ret_text);
+}
+
+static resmon_status bench_here(void *showing_)
+{
+    struct showing *showing = showing_;
+    return rm_bench_write(&showing->buffer, showing->bench, showing->form, showing->width);
 }
 
 static const struct {
     const char *name;
     resmon_status (*write)(const struct rm_groups *groups, const struct rm_output *output);
-} bench_forms[] = {{"text", write_bench_text},        {"html", write_bench_page},
-                   {"json", rm_bench_document_write}, {"bmf", rm_bench_write_bmf},
-                   {"github", rm_bench_write_github}, {"go", rm_bench_write_go}};
+} bench_forms[] = {{"json", rm_bench_document_write},
+                   {"bmf", rm_bench_write_bmf},
+                   {"github", rm_bench_write_github},
+                   {"go", rm_bench_write_go}};
 
 resmon_status resmon_bench_text(const resmon_bench *bench, const char *form, char **ret_text)
 {
@@ -250,6 +251,10 @@ resmon_status resmon_bench_text(const resmon_bench *bench, const char *form, cha
     struct rm_buffer buffer;
     if (bench == NULL || form == NULL || ret_text == NULL) {
         return null_argument(__func__);
+    }
+    struct showing showing = {.bench = &bench->groups};
+    if (take_form(form, false, &showing.form)) {
+        return show(&showing, bench_here, ret_text);
     }
     for (size_t i = 0; i < RM_ARRAY_LEN(bench_forms); i++) {
         if (strcmp(bench_forms[i].name, form) == 0) {
@@ -262,44 +267,22 @@ resmon_status resmon_bench_text(const resmon_bench *bench, const char *form, cha
     return no_such_form(form, "text, html, json, bmf, github, go");
 }
 
-static resmon_status write_text(struct rm_buffer *buffer, const struct rm_diff *diff,
-                                const struct rm_diff_terms *terms)
+static resmon_status diff_here(void *showing_)
 {
-    rm_diff_write_text(buffer, diff, terms);
-    return RESMON_OK;
+    struct showing *showing = showing_;
+    return rm_diff_write(&showing->buffer, &showing->diff);
 }
 
-static resmon_status write_markdown(struct rm_buffer *buffer, const struct rm_diff *diff,
-                                    const struct rm_diff_terms *terms)
+static resmon_status write_json(struct rm_buffer *buffer, const struct rm_diff *diff)
 {
-    rm_diff_write_markdown(buffer, diff, terms);
-    return RESMON_OK;
-}
-
-static resmon_status write_json(struct rm_buffer *buffer, const struct rm_diff *diff,
-                                const struct rm_diff_terms *terms)
-{
-    (void)terms;
     const struct rm_output output = rm_buffer_output(buffer);
     return rm_diff_document_write(diff, &output);
 }
 
-static resmon_status write_junit(struct rm_buffer *buffer, const struct rm_diff *diff,
-                                 const struct rm_diff_terms *terms)
-{
-    (void)terms;
-    rm_diff_write_junit(buffer, diff);
-    return RESMON_OK;
-}
-
 static const struct {
     const char *name;
-    resmon_status (*write)(struct rm_buffer *buffer, const struct rm_diff *diff,
-                           const struct rm_diff_terms *terms);
-} diff_forms[] = {{"text", write_text},
-                  {"markdown", write_markdown},
-                  {"json", write_json},
-                  {"junit", write_junit}};
+    resmon_status (*write)(struct rm_buffer *buffer, const struct rm_diff *diff);
+} diff_forms[] = {{"json", write_json}, {"junit", rm_diff_write_junit}};
 
 resmon_status resmon_diff_text(const resmon_diff *diff, const char *form, size_t width,
                                int32_t is_full, char **ret_text)
@@ -309,16 +292,18 @@ resmon_status resmon_diff_text(const resmon_diff *diff, const char *form, size_t
     if (diff == NULL || form == NULL || ret_text == NULL) {
         return null_argument(__func__);
     }
-    const struct rm_diff_terms terms = {.width = width, .is_full = is_full != 0};
-    const struct rm_diff_page_terms shown = {&diff->diff, diff->runs[0], diff->runs[1]};
-    if (strcmp(form, "html") == 0) {
-        rm_buffer_init(&buffer, LARGEST_BENCH);
-        return give_text(&buffer, rm_page_of_diff(&buffer, &shown), ret_text);
+    struct showing showing = {.diff = {.diff = &diff->diff,
+                                       .before = diff->runs[0],
+                                       .after = diff->runs[1],
+                                       .width = width,
+                                       .is_full = is_full != 0}};
+    if (take_form(form, true, &showing.diff.form)) {
+        return show(&showing, diff_here, ret_text);
     }
     for (size_t i = 0; i < RM_ARRAY_LEN(diff_forms); i++) {
         if (strcmp(diff_forms[i].name, form) == 0) {
             rm_buffer_init(&buffer, LARGEST_BENCH);
-            resmon_status status = diff_forms[i].write(&buffer, &diff->diff, &terms);
+            resmon_status status = diff_forms[i].write(&buffer, &diff->diff);
             return give_text(&buffer, status, ret_text);
         }
     }
@@ -461,33 +446,11 @@ resmon_status resmon_trend_add(resmon_trend *trend, const char *label, const res
                : null_argument(__func__);
 }
 
-static resmon_status write_trend_text(struct rm_buffer *buffer, const struct rm_trend *trend,
-                                      size_t width)
+static resmon_status trend_here(void *showing_)
 {
-    rm_trend_write_text(buffer, trend, width);
-    return RESMON_OK;
+    struct showing *showing = showing_;
+    return rm_trend_write(&showing->buffer, showing->trend, showing->form, showing->width);
 }
-
-static resmon_status write_trend_page(struct rm_buffer *buffer, const struct rm_trend *trend,
-                                      size_t width)
-{
-    (void)width;
-    return rm_page_of_trend(buffer, trend);
-}
-
-static resmon_status write_trend_json(struct rm_buffer *buffer, const struct rm_trend *trend,
-                                      size_t width)
-{
-    (void)width;
-    const struct rm_output output = rm_buffer_output(buffer);
-    return rm_trend_document_write(trend, &output);
-}
-
-static const struct {
-    const char *name;
-    resmon_status (*write)(struct rm_buffer *buffer, const struct rm_trend *trend, size_t width);
-} trend_forms[] = {
-    {"text", write_trend_text}, {"html", write_trend_page}, {"json", write_trend_json}};
 
 resmon_status resmon_trend_text(resmon_trend *trend, const char *form, size_t width,
                                 char **ret_text)
@@ -497,14 +460,17 @@ resmon_status resmon_trend_text(resmon_trend *trend, const char *form, size_t wi
     if (trend == NULL || form == NULL || ret_text == NULL) {
         return null_argument(__func__);
     }
-    for (size_t i = 0; i < RM_ARRAY_LEN(trend_forms); i++) {
-        if (strcmp(trend_forms[i].name, form) == 0) {
-            resmon_status status = rm_trend_make(&trend->trend);
-            rm_buffer_init(&buffer, LARGEST_BENCH);
-            status =
-                status == RESMON_OK ? trend_forms[i].write(&buffer, &trend->trend, width) : status;
-            return give_text(&buffer, status, ret_text);
-        }
+    struct showing showing = {.trend = &trend->trend, .width = width};
+    bool is_shown = take_form(form, false, &showing.form);
+    if (!is_shown && strcmp(form, "json") != 0) {
+        return no_such_form(form, "text, html, json");
     }
-    return no_such_form(form, "text, html, json");
+    resmon_status status = rm_trend_make(&trend->trend);
+    if (status == RESMON_OK && is_shown) {
+        return show(&showing, trend_here, ret_text);
+    }
+    rm_buffer_init(&buffer, LARGEST_BENCH);
+    const struct rm_output output = rm_buffer_output(&buffer);
+    status = status == RESMON_OK ? rm_trend_document_write(&trend->trend, &output) : status;
+    return give_text(&buffer, status, ret_text);
 }

@@ -9,6 +9,7 @@
 #include "doctor/doctor.h"
 #include "doctor/report.h"
 #include "doctor/rule.h"
+#include "format/json_writer.h"
 
 /* As many zones as there are, and what is to be done for each. */
 #define LARGEST_TEXT ((size_t)1024 * 1024)
@@ -66,6 +67,38 @@ resmon_status resmon_doctor_report(const resmon_doctor *doctor, char **ret_text)
     rm_buffer_init(&buffer, LARGEST_TEXT);
     rm_doctor_write(&buffer, doctor->heading, doctor->entries, doctor->count);
     return give(&buffer, buffer.status, ret_text);
+}
+
+resmon_status resmon_doctor_document(const resmon_doctor *doctor, char **ret_text)
+{
+    static const char *const statuses[] = {[RESMON_DOCTOR_READY] = "ready",
+                                           [RESMON_DOCTOR_NOT_READABLE] = "not readable",
+                                           [RESMON_DOCTOR_ABSENT] = "absent",
+                                           [RESMON_DOCTOR_GARBLED] = "garbled"};
+    RM_KEEP_ERRNO;
+    struct rm_buffer buffer;
+    struct rm_json_writer json;
+    if (doctor == NULL || ret_text == NULL) {
+        return rm_error(RESMON_EINVAL, "resmon_doctor_document: an argument is NULL");
+    }
+    rm_buffer_init(&buffer, LARGEST_TEXT);
+    const struct rm_output output = rm_buffer_output(&buffer);
+    rm_json_start(&json, &output);
+    rm_json_open_array(&json, NULL);
+    for (size_t i = 0; i < doctor->count; i++) {
+        const resmon_doctor_entry *entry = &doctor->entries[i];
+        rm_json_open_object(&json, NULL);
+        rm_json_put_text(&json, "group", entry->group);
+        rm_json_put_text(&json, "name", entry->name);
+        rm_json_put_text(&json, "status", statuses[entry->status]);
+        rm_json_put_text(&json, "what", entry->what);
+        rm_json_put_text(&json, "remedy", entry->remedy);
+        rm_json_close_object(&json);
+    }
+    rm_json_close_array(&json);
+    resmon_status status = rm_json_finish(&json);
+    rm_buffer_puts(&buffer, "\n");
+    return give(&buffer, status == RESMON_OK ? buffer.status : status, ret_text);
 }
 
 resmon_status resmon_doctor_rule(const resmon_doctor *doctor, int32_t file, char **ret_text)

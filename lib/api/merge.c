@@ -13,7 +13,7 @@
 #include "format/jobstats.h"
 #include "job/hostlist.h"
 #include "merge/merge.h"
-#include "report/seff.h"
+#include "view/seff.h"
 
 #define LARGEST_TEXT ((size_t)64 << 20)
 

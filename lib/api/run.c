@@ -21,12 +21,7 @@
 #include "job/path_pattern.h"
 #include "os/identity.h"
 #include "os/infile.h"
-#include "page/form.h"
-#include "page/source_lines.h"
 #include "record/recording.h"
-#include "report/lines.h"
-#include "report/profile.h"
-#include "report/report.h"
 #include "run/headline.h"
 #include "run/node_summary.h"
 #include "run/record.h"
@@ -36,6 +31,7 @@
 #include "sink/sinks.h"
 #include "stack/naming.h"
 #include "store/block.h"
+#include "view/view.h"
 
 #define LARGEST_REPORT ((size_t)4 << 20)
 #define LARGEST_PAGE   ((size_t)256 << 20)
@@ -178,14 +174,13 @@ resmon_status resmon_run_parse(const void *data, size_t bytes, resmon_run **ret_
 struct making {
     const resmon_run *run;
     const char *text; /* the path, or the function */
-    struct rm_report_terms terms;
+    size_t width;
     char **ret_text;
 };
 
 /* The page that is made of several runs, on a stack of known size too. */
 struct paging {
-    struct rm_page_terms terms;
-    uint64_t form;
+    struct rm_view_terms terms;
     const char *path;
     char **ret_text; /* NULL: it goes to the path */
 };
@@ -568,18 +563,17 @@ resmon_status resmon_run_get_headline(const resmon_run *run, resmon_headline *re
 
 /* ---- report ----------------------------------------------------------------------------- */
 
-static resmon_status report_here(void *making_)
+static resmon_status view_here(void *paging_)
 {
-    const struct making *making = making_;
+    const struct paging *paging = paging_;
+    char expanded[RM_PATH_BYTES];
     struct rm_buffer buffer;
-    struct rm_source_files files = {0};
-    const struct rm_source_lines sources = rm_source_lines_of(&files);
-    struct rm_report_terms terms = making->terms;
-    terms.sources = &sources;
-    rm_buffer_init(&buffer, LARGEST_REPORT);
-    rm_report_write(&buffer, making->run, &terms);
-    rm_source_files_free(&files);
-    return give_text(&buffer, RESMON_OK, making->ret_text);
+    if (paging->ret_text == NULL) {
+        resmon_status status = rm_path_expand(paging->path, expanded);
+        return status == RESMON_OK ? rm_view_save(expanded, &paging->terms) : status;
+    }
+    rm_buffer_init(&buffer, LARGEST_PAGE);
+    return give_text(&buffer, rm_view_write(&buffer, &paging->terms), paging->ret_text);
 }
 
 resmon_status resmon_report_text(const resmon_run *run, const resmon_report_options *options,
@@ -593,7 +587,7 @@ resmon_status resmon_report_text(const resmon_run *run, const resmon_report_opti
     resmon_status status =
         options != NULL ? rm_struct_take(options, RM_STRUCT_SIZE(resmon_report_options), &known)
                         : RESMON_OK;
-    if (status == RESMON_OK && known.detail > RESMON_REPORT_ROWS) {
+    if (status == RESMON_OK && known.detail > RESMON_REPORT_FULL) {
         status = rm_error(RESMON_EINVAL, "resmon_report_text: there is no detail %llu",
                           (unsigned long long)known.detail);
     }
@@ -605,24 +599,23 @@ resmon_status resmon_report_text(const resmon_run *run, const resmon_report_opti
     if (status != RESMON_OK) {
         return status;
     }
-    struct making making = {.run = run,
-                            .terms = {.width = known.width != 0 ? known.width : RESMON_REPORT_WIDTH,
-                                      .detail = (int)known.detail},
-                            .ret_text = ret_text};
-    return rm_thread_call(report_here, &making);
+    struct paging paging = {
+        .terms = {.runs = &run,
+                  .count = 1,
+                  .form = known.detail == RESMON_REPORT_FULL ? RM_FORM_FULL : RM_FORM_BRIEF,
+                  .width = known.width != 0 ? known.width : RESMON_REPORT_WIDTH},
+        .ret_text = ret_text};
+    return rm_thread_call(view_here, &paging);
 }
 
 static resmon_status report_lines_here(void *making_)
 {
     const struct making *making = making_;
     struct rm_buffer buffer;
-    struct rm_source_files files = {0};
-    const struct rm_source_lines sources = rm_source_lines_of(&files);
     rm_buffer_init(&buffer, LARGEST_REPORT);
-    const struct rm_report_terms terms = {.sources = &sources, .width = RESMON_REPORT_WIDTH};
-    resmon_status status = rm_report_lines(&buffer, making->run, making->text, &terms);
-    rm_source_files_free(&files);
-    return give_text(&buffer, status, making->ret_text);
+    return give_text(&buffer,
+                     rm_view_lines(&buffer, making->run, making->text, RESMON_REPORT_WIDTH),
+                     making->ret_text);
 }
 
 resmon_status resmon_report_lines(const resmon_run *run, const char *function, char **ret_text)
@@ -634,28 +627,73 @@ resmon_status resmon_report_lines(const resmon_run *run, const char *function, c
                : rm_error(RESMON_EINVAL, "resmon_report_lines: an argument is NULL");
 }
 
-/* ---- pages ------------------------------------------------------------------------------ */
+/* ---- tables ----------------------------------------------------------------------------- */
 
-static resmon_status page_here(void *paging_)
+struct tabling {
+    const resmon_run *run;
+    struct rm_table_terms terms;
+    char **ret_text;
+};
+
+static resmon_status table_here(void *tabling_)
 {
-    const struct paging *paging = paging_;
-    char expanded[RM_PATH_BYTES];
+    const struct tabling *tabling = tabling_;
     struct rm_buffer buffer;
-    if (paging->ret_text == NULL) {
-        resmon_status status = rm_path_expand(paging->path, expanded);
-        return status == RESMON_OK ? rm_page_save(expanded, paging->form, &paging->terms) : status;
-    }
     rm_buffer_init(&buffer, LARGEST_PAGE);
-    return give_text(&buffer, rm_page_write(&buffer, paging->form, &paging->terms),
-                     paging->ret_text);
+    rm_buffer_puts(&buffer, "");
+    return give_text(&buffer, rm_view_table(&buffer, tabling->run, &tabling->terms),
+                     tabling->ret_text);
 }
+
+const char *resmon_table_name(size_t index)
+{
+    return rm_view_table_name(index);
+}
+
+resmon_status resmon_report_table(const resmon_run *run, const char *table,
+                                  const resmon_table_options *options, char **ret_text)
+{
+    static const enum rm_form forms[] = {[RESMON_TABLE_TEXT] = RM_FORM_FULL,
+                                         [RESMON_TABLE_JSON] = RM_FORM_DATA,
+                                         [RESMON_TABLE_MARKDOWN] = RM_FORM_MARKDOWN,
+                                         [RESMON_TABLE_HTML] = RM_FORM_HTML};
+    RM_KEEP_ERRNO;
+    resmon_table_options known = {.struct_size = sizeof known};
+    if (table == NULL || ret_text == NULL ||
+        (run == NULL && strcmp(table, RM_TABLE_CATALOGUE) != 0)) {
+        return rm_error(RESMON_EINVAL, "resmon_report_table: an argument is NULL");
+    }
+    resmon_status status =
+        options != NULL ? rm_struct_take(options, RM_STRUCT_SIZE(resmon_table_options), &known)
+                        : RESMON_OK;
+    if (status == RESMON_OK && known.form >= RM_ARRAY_LEN(forms)) {
+        status = rm_error(RESMON_EINVAL, "resmon_report_table: there is no form %llu",
+                          (unsigned long long)known.form);
+    }
+    if (status != RESMON_OK) {
+        return status;
+    }
+    struct tabling tabling = {
+        .run = run,
+        .terms = {.table = table,
+                  .match = known.match != NULL ? known.match : "",
+                  .form = forms[known.form],
+                  .width = known.width != 0 ? known.width : RESMON_REPORT_WIDTH},
+        .ret_text = ret_text};
+    return rm_thread_call(table_here, &tabling);
+}
+
+/* ---- pages ------------------------------------------------------------------------------ */
 
 /* Where all runs are there, and the options are known. */
 static resmon_status make_page(struct paging *paging, const resmon_page_options *options,
                                const char *function)
 {
     resmon_page_options known = {.struct_size = sizeof known};
-    const struct rm_page_terms *terms = &paging->terms;
+    static const enum rm_form forms[] = {[RESMON_PAGE_HTML] = RM_FORM_HTML,
+                                         [RESMON_PAGE_MARKDOWN] = RM_FORM_MARKDOWN,
+                                         [RESMON_PAGE_DATA] = RM_FORM_DATA};
+    const struct rm_view_terms *terms = &paging->terms;
     if (terms->runs == NULL || terms->count == 0 ||
         (paging->path == NULL && paging->ret_text == NULL)) {
         return rm_error(RESMON_EINVAL, "%s: %s", function,
@@ -672,8 +710,15 @@ static resmon_status make_page(struct paging *paging, const resmon_page_options 
                         : RESMON_OK;
     paging->terms.title = known.title;
     paging->terms.parts = known.parts;
-    paging->form = known.form;
-    return status == RESMON_OK ? rm_thread_call(page_here, paging) : status;
+    if (status == RESMON_OK && known.form >= RM_ARRAY_LEN(forms)) {
+        status = rm_error(RESMON_EINVAL, "there is no form %llu of a report",
+                          (unsigned long long)known.form);
+    }
+    if (status != RESMON_OK) {
+        return status;
+    }
+    paging->terms.form = forms[known.form];
+    return rm_thread_call(view_here, paging);
 }
 
 resmon_status resmon_report_page(const resmon_run *const *runs, size_t count,

@@ -80,6 +80,11 @@ const char *rm_metric_help(const struct rm_metric *metric)
     return text_at(metric->help);
 }
 
+const char *rm_metric_origin(const struct rm_metric *metric)
+{
+    return text_at(metric->origin);
+}
+
 const struct rm_metric *rm_metric_of(uint32_t id)
 {
     return id < RM_ARRAY_LEN(places) && places[id] > 0 ? &table[places[id] - 1] : NULL;

@@ -33,6 +33,7 @@ struct rm_metric {
 const char *rm_metric_name(const struct rm_metric *metric);
 const char *rm_metric_unit(const struct rm_metric *metric);
 const char *rm_metric_help(const struct rm_metric *metric);
+const char *rm_metric_origin(const struct rm_metric *metric);
 
 /** The row with this id, or NULL. */
 const struct rm_metric *rm_metric_of(uint32_t id);

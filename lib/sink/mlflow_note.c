@@ -7,9 +7,8 @@
 
 #include "base/alloc.h"
 #include "base/buffer.h"
-#include "page/form.h"
-#include "report/report.h"
 #include "run/run.h"
+#include "view/view.h"
 
 #define LONGEST      4900 /* bytes: MLflow 2 takes 5000 in a tag */
 #define LARGEST_PAGE ((size_t)64 << 20)
@@ -35,12 +34,12 @@ static void put_lines(struct rm_buffer *note, const char *text)
 
 char *rm_mlflow_note_of(const struct resmon_run *run)
 {
-    const struct rm_report_terms terms = {.width = COLUMNS, .detail = RESMON_REPORT_BRIEF};
+    const struct rm_view_terms terms = {
+        .runs = &run, .count = 1, .form = RM_FORM_BRIEF, .width = COLUMNS};
     struct rm_buffer report, note;
     rm_buffer_init(&report, (size_t)1 << 20);
     rm_buffer_init(&note, LONGEST + 1);
-    rm_report_write(&report, run, &terms);
-    if (report.status == RESMON_OK && report.text != NULL) {
+    if (rm_view_write(&report, &terms) == RESMON_OK && report.text != NULL) {
         put_lines(&note, report.text);
     }
     rm_buffer_free(&report);
@@ -51,7 +50,7 @@ char *rm_mlflow_note_of(const struct resmon_run *run)
 
 bool rm_mlflow_page_of(const struct resmon_run *run, struct rm_buffer *page)
 {
-    const struct rm_page_terms terms = {.runs = &run, .count = 1};
+    const struct rm_view_terms terms = {.runs = &run, .count = 1, .form = RM_FORM_HTML};
     rm_buffer_init(page, LARGEST_PAGE);
-    return run->node_count > 0 && rm_page_write(page, RESMON_PAGE_HTML, &terms) == RESMON_OK;
+    return run->node_count > 0 && rm_view_write(page, &terms) == RESMON_OK;
 }

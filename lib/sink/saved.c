@@ -14,10 +14,10 @@
 #include "os/identity.h"
 #include "os/infile.h"
 #include "os/outfile.h"
-#include "page/form.h"
 #include "run/run.h"
 #include "sink/saver.h"
 #include "store/facts.h"
+#include "view/view.h"
 
 #define HEAD_BYTES 4096 /* has the facts of the run in it */
 
@@ -89,8 +89,8 @@ resmon_status rm_trace_sink_new(const resmon_trace_options *options, struct rm_s
 
 static resmon_status save_html(const resmon_run *run, const char *path)
 {
-    const struct rm_page_terms terms = {.runs = &run, .count = 1};
-    return rm_page_save(path, RESMON_PAGE_HTML, &terms);
+    const struct rm_view_terms terms = {.runs = &run, .count = 1, .form = RM_FORM_HTML};
+    return rm_view_save(path, &terms);
 }
 
 resmon_status rm_html_sink_new(const resmon_page_file_options *options, struct rm_sink *ret_sink)
@@ -104,8 +104,8 @@ resmon_status rm_html_sink_new(const resmon_page_file_options *options, struct r
 
 static resmon_status save_markdown(const resmon_run *run, const char *path)
 {
-    const struct rm_page_terms terms = {.runs = &run, .count = 1};
-    return rm_page_save(path, RESMON_PAGE_MARKDOWN, &terms);
+    const struct rm_view_terms terms = {.runs = &run, .count = 1, .form = RM_FORM_MARKDOWN};
+    return rm_view_save(path, &terms);
 }
 
 resmon_status rm_markdown_sink_new(const resmon_page_file_options *options,

@@ -164,7 +164,7 @@ class Diff(place.Case):
             done = self.diff("--fail=wall>5%+10ms", "old.json", "new.json")
             self.assertEqual(done.code, code, (name, done.out, done.err))
             self.assertTrue(done.out.startswith(words), done.out)
-        self.assertRegex(done.out, r"about \d+ runs per side are needed")
+        self.assertRegex(done.out, r"about \d+ runs per side\s+are needed")
         for said, code in (("pass", 0), ("fail", 1)):
             self.assertEqual(self.diff("--fail=wall>5%", f"--inconclusive={said}", "old.json", "new.json").code, code)
 

@@ -10,22 +10,24 @@
 #include "format/bench_document.h"
 #include "format/diff_document.h"
 #include "fuzz.h"
-#include "report/bench.h"
-#include "report/diff.h"
-#include "report/diff_junit.h"
+#include "view/bench.h"
+#include "view/diff.h"
 
 static void compare(const struct rm_groups *groups, const struct rm_gate *gate)
 {
-    static const struct rm_diff_terms terms = {.width = 80, .is_full = true};
+    static const enum rm_form forms[] = {RM_FORM_FULL, RM_FORM_MARKDOWN, RM_FORM_HTML};
     struct rm_buffer buffer;
     struct rm_diff diff;
     const struct rm_group *last = &groups->at[groups->count - 1];
     rm_buffer_init(&buffer, (size_t)16 << 20);
     if (rm_diff_make(&diff, &groups->at[0], last, gate) == RESMON_OK) {
         const struct rm_output output = rm_buffer_output(&buffer);
-        rm_diff_write_text(&buffer, &diff, &terms);
-        rm_diff_write_markdown(&buffer, &diff, &terms);
-        rm_diff_write_junit(&buffer, &diff);
+        for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+            const struct rm_diff_view view = {
+                .diff = &diff, .form = forms[i], .width = 80, .is_full = true};
+            (void)rm_diff_write(&buffer, &view);
+        }
+        (void)rm_diff_write_junit(&buffer, &diff);
         (void)rm_diff_document_write(&diff, &output);
     }
     rm_diff_free(&diff);
@@ -38,7 +40,7 @@ static void write(const struct rm_groups *groups)
     struct rm_groups again = {.at = NULL};
     rm_buffer_init(&buffer, (size_t)16 << 20);
     const struct rm_output output = rm_buffer_output(&buffer);
-    (void)rm_bench_write_text(&buffer, &groups->at[0]);
+    (void)rm_bench_write(&buffer, groups, RM_FORM_FULL, 80);
     (void)rm_bench_write_bmf(groups, &output);
     (void)rm_bench_write_github(groups, &output);
     (void)rm_bench_write_go(groups, &output);

@@ -98,7 +98,7 @@ static void check_phase(const resmon_run *run, const char *line)
 {
     char *text = NULL;
     assert_ok(report_in_full(run, &text));
-    const char *phases = strstr(text, "\nPhases");
+    const char *phases = strstr(text, "\nScopes");
     assert_non_null(phases);
     const char *found = strstr(phases, line);
     if (found == NULL) {

@@ -6,10 +6,10 @@
 #include "runs.h"
 
 #include "metric/metric.h"
-#include "report/advice.h"
 #include "run/job_use.h"
 #include "run/record.h"
 #include "run/run.h"
+#include "view/advice.h"
 
 #define GIB 1073741824.0
 
@@ -115,19 +115,18 @@ static struct resmon_run *make(const struct job *job)
 
 static char said[4096];
 
-static void keep(const struct rm_sentences *sentences, const char *text)
-{
-    size_t length = strlen(said);
-    (void)sentences;
-    (void)snprintf(said + length, sizeof said - length, "%s\n", text);
-}
-
 static const char *advice(const struct job *job)
 {
-    const struct rm_sentences sentences = {keep, NULL};
+    struct rm_page page = {.title = ""};
+    struct rm_page_list list = {.count = 0};
     struct resmon_run *run = make(job);
     said[0] = '\0';
-    rm_advice_say(run, &sentences);
+    rm_advice_say(&page, run, &list);
+    for (size_t i = 0; i < list.count; i++) {
+        size_t length = strlen(said);
+        (void)snprintf(said + length, sizeof said - length, "%s\n", list.items[i]);
+    }
+    rm_page_free(&page);
     rm_run_free(run);
     return said;
 }

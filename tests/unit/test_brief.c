@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * report/brief, report/wrap and what they stand on: the headline, what a program is called, a
- * text's width.  The brief report answers in its first line, has at most 25 lines without scopes
+ * The brief report and what it stands on: the headline, what a program is called, a text's width.
+ *   The brief report answers in its first line, has at most 25 lines without scopes
  * and one for each of them, and is never wider than asked for.
  */
 #define _GNU_SOURCE /* MAP_ANONYMOUS */
@@ -18,7 +18,6 @@
 #include "made_profile.h"
 #include "metric/metric.h"
 #include "os/program.h"
-#include "report/wrap.h"
 #include "run/headline.h"
 #include "run/run.h"
 
@@ -128,7 +127,7 @@ TEST(a_run_without_scopes)
     assert_non_null(strstr(text, "\n  wall "));
     assert_non_null(strstr(text, " user + "));
     assert_non_null(strstr(text, "\n  cost "));
-    assert_null(strstr(text, "\n  phase "));
+    assert_null(strstr(text, "\n  scope "));
     resmon_text_free(text);
     check_widths(run);
     resmon_run_free(run);
@@ -139,7 +138,7 @@ TEST(a_line_for_each_scope)
     resmon_run *run = run_of("scopes=all,interval=10ms,name=" LONG, true);
     char *with = text_of(run, RESMON_REPORT_BRIEF, 0);
     assert_ptr_equal(strstr(with, "a_name_that_is_as_long"), with);
-    const char *table = strstr(with, "\n  phase ");
+    const char *table = strstr(with, "\n  scope ");
     assert_non_null(table);
     assert_int_equal(resmon_run_scope_count(run), 3);
     assert_non_null(strstr(table, "\n  a_name_that_is_as_long"));
@@ -192,10 +191,10 @@ TEST(where_the_memory_went)
 TEST(what_is_not_known_is_not_said)
 {
     resmon_run *run = run_of("scopes=none,domains=tree", false);
-    char *text = text_of(run, RESMON_REPORT_ROWS, 0);
-    assert_non_null(strstr(text, "\nCPU\t"));
+    char *text = text_of(run, RESMON_REPORT_BRIEF, 300);
+    assert_non_null(strstr(text, "\n  CPU "));
     assert_null(strstr(text, " user"));
-    assert_null(strstr(text, "\t-"));
+    assert_null(strstr(text, " -  "));
     resmon_text_free(text);
     resmon_run_free(run);
 }
@@ -238,7 +237,7 @@ TEST(figures_that_are_not_whole)
 TEST(what_was_asked_for_and_is_missing)
 {
     resmon_run *run = run_of("scopes=none,counters=l3", false);
-    char *text = text_of(run, RESMON_REPORT_ROWS, 0);
+    char *text = text_of(run, RESMON_REPORT_BRIEF, 300);
     bool is_missing = false;
     for (size_t i = 0; i < resmon_run_source_count(run); i++) {
         resmon_run_source source = {.struct_size = sizeof source};
@@ -246,21 +245,7 @@ TEST(what_was_asked_for_and_is_missing)
         is_missing |= strcmp(source.name, "perf_l3") == 0 && source.status != RESMON_OK &&
                       source.status != RESMON_ENODEV;
     }
-    assert_int_equal(strstr(text, "\nmissing\t\tcounters of l3: ") != NULL, is_missing);
-    resmon_text_free(text);
-    resmon_run_free(run);
-}
-
-TEST(rows)
-{
-    resmon_run *run = run_of("scopes=wall,interval=10ms", true);
-    char *text = text_of(run, RESMON_REPORT_ROWS, 0);
-    for (char *line = strtok(text, "\n"); line != NULL; line = strtok(NULL, "\n")) {
-        char *tab = strchr(line, '\t');
-        assert_non_null(tab);
-        assert_non_null(strchr(tab + 1, '\t'));
-        assert_true(line[0] != ' ' && tab > line);
-    }
+    assert_int_equal(strstr(text, "\n  missing    counters of l3: ") != NULL, is_missing);
     resmon_text_free(text);
     resmon_run_free(run);
 }
@@ -283,11 +268,11 @@ TEST(options_are_checked)
 TEST(hot_places)
 {
     resmon_run *run = made_profile("/nowhere/train.c");
-    char *text = text_of(run, RESMON_REPORT_ROWS, 0);
-    const char *hot = strstr(text, "\nhot\t~1.000 s\t");
+    char *text = text_of(run, RESMON_REPORT_BRIEF, 300);
+    const char *hot = strstr(text, "\n  hot        ~1.000 s   ");
     assert_non_null(hot);
     assert_non_null(strstr(hot, "60 % square"));
-    assert_non_null(strstr(text, "\ngrown\t~3.00 MiB\t")); /* of few samples */
+    assert_non_null(strstr(text, "\n  grown     ~3.00 MiB   ")); /* of few samples */
     resmon_text_free(text);
     check_widths(run);
     resmon_run_free(run);
@@ -419,31 +404,6 @@ TEST(what_a_program_is_called)
     memset(longer, 'x', sizeof longer);
     rm_program_name("/usr/bin/python3", longer, sizeof longer, name, sizeof name);
     assert_string_equal(name, "python3");
-}
-
-TEST(lines_are_broken_between_words)
-{
-    static const struct {
-        const char *text, *broken;
-    } rows[] = {
-        {"", ""},
-        {"short\n", "short\n"},
-        {"no end", "no end\n"},
-        {"one two three four\n", "one two\n  three\n  four\n"},
-        {"  one two three\n\nx\n", "  one two\n    three\n\nx\n"},
-        {"averylongwordindeed and\n", "averylong\n  wordind\n  eed and\n"},
-        {"end  \n  \n", "end\n\n"},
-        {"a\xc3 \x1b[2J \xc2\x9b\n", "a? ?[2J\n  ??\n"},
-        {"\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9 \xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\n",
-         "\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9 \xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\n"},
-    };
-    for (size_t i = 0; i < RM_ARRAY_LEN(rows); i++) {
-        struct rm_buffer buffer;
-        rm_buffer_init(&buffer, 4096);
-        rm_report_wrap(&buffer, rows[i].text, 9);
-        assert_string_equal(buffer.text != NULL ? buffer.text : "", rows[i].broken);
-        rm_buffer_free(&buffer);
-    }
 }
 
 TEST(width_of_texts)

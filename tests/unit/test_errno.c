@@ -168,6 +168,9 @@ static resmon_line_site line = {__FILE__, "test", 3, 0, 0};
     R(resmon_text_free, free_text())                                                               \
     R(resmon_prometheus_text, (void)resmon_prometheus_text(it.run, NULL, &it.text); free_text())   \
     R(resmon_run_get_headline, (void)resmon_run_get_headline(it.run, OUT(resmon_headline)))        \
+    R(resmon_table_name, (void)resmon_table_name(0))                                               \
+    R(resmon_report_table, (void)resmon_report_table(it.run, "scopes", NULL, &it.text);            \
+      free_text())                                                                                 \
     R(resmon_report_text, (void)resmon_report_text(it.run, NULL, &it.text); free_text())           \
     R(resmon_report_lines, (void)resmon_report_lines(it.run, NULL, &it.text); free_text())         \
     R(resmon_report_page,                                                                          \
@@ -259,6 +262,7 @@ static resmon_line_site line = {__FILE__, "test", 3, 0, 0};
     R(resmon_doctor_entry_count, (void)resmon_doctor_entry_count(it.doctor))                      \
     R(resmon_doctor_get_entry,                                                                    \
       (void)resmon_doctor_get_entry(it.doctor, 0, OUT(resmon_doctor_entry)))                      \
+    R(resmon_doctor_document, (void)resmon_doctor_document(it.doctor, &it.text); free_text())     \
     R(resmon_doctor_report, (void)resmon_doctor_report(it.doctor, &it.text); free_text())         \
     R(resmon_doctor_rule, (void)resmon_doctor_rule(it.doctor, RESMON_DOCTOR_FILE_UDEV, &it.text); \
       free_text())                                                                                \

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * page: what becomes of rows, readings and stacks before they are drawn; tables of many scopes and
+ * view: what becomes of rows, readings and stacks before they are drawn; tables of many scopes and
  * runs; and that nothing from a run becomes markup.  How a browser shows it is tested from Python
  * (bindings/python/tests/test_reports.py).
  */
@@ -8,11 +8,11 @@
 
 #include "made_profile.h"
 #include "made_run.h"
-#include "page/flame.h"
-#include "page/form.h"
-#include "page/html_flame.h"
-#include "page/points.h"
-#include "page/scopes.h"
+#include "view/flame.h"
+#include "view/points.h"
+#include "view/scopes.h"
+#include "view/text.h"
+#include "view/view.h"
 
 #define MOST ((size_t)64 << 20)
 
@@ -41,7 +41,7 @@ static struct resmon_run *column_run(size_t rows, double step_s)
 
 TEST(thinning_keeps_extremes)
 {
-    struct rm_page page = {.is_broken = false};
+    struct rm_page page = {.title = ""};
     struct resmon_run *run = column_run(1000, 1.0);
     double sum = 0.0, expected = 0.0, low = 1e9, high = 0.0;
     for (size_t row = 0; row < 1000; row++) {
@@ -62,7 +62,7 @@ TEST(thinning_keeps_extremes)
     assert_near(low, 0.0, 0.0);
     assert_near(high, 99.0, 0.0);
     assert_near(sum, expected, 0.05); /* the first row has no length */
-    rm_arena_free(&page.arena);
+    rm_page_free(&page);
     rm_run_free(run);
 }
 
@@ -78,7 +78,7 @@ static size_t count_gaps(const struct rm_points *points, double *ret_time)
 
 TEST(gaps_are_where_readings_fail_and_not_between_slow_ones)
 {
-    struct rm_page page = {.is_broken = false};
+    struct rm_page page = {.title = ""};
     struct resmon_run *run = column_run(200, 1.0);
     double *mean = rm_run_series(run, 0, RESMON_SERIES_MEAN), at = 0.0;
     for (size_t row = 0; row < 200; row++) {
@@ -94,13 +94,13 @@ TEST(gaps_are_where_readings_fail_and_not_between_slow_ones)
     assert_int_equal(count_gaps(&points, &at), 1);
     assert_near(at, 100.0, 0.0);
     assert_null(points.low); /* a band of no width */
-    rm_arena_free(&page.arena);
+    rm_page_free(&page);
     rm_run_free(run);
 }
 
 TEST(power_is_that_of_the_counter)
 {
-    struct rm_page page = {.is_broken = false};
+    struct rm_page page = {.title = ""};
     struct resmon_run *run = column_run(101, 0.1);
     double *joules = rm_run_series(run, 0, RESMON_SERIES_LAST), watts[101];
     for (int is_idle = 0; is_idle < 2; is_idle++) {
@@ -119,7 +119,7 @@ TEST(power_is_that_of_the_counter)
     }
     rm_points_add_power(&page, run, 0, 1, watts);
     assert_true(isnan(watts[50]));
-    rm_arena_free(&page.arena);
+    rm_page_free(&page);
     rm_run_free(run);
 }
 
@@ -128,7 +128,7 @@ TEST(power_is_that_of_the_counter)
 static struct rm_subject subject_of(struct rm_page *page, const struct resmon_run *run)
 {
     struct rm_subject subject;
-    assert_ok(rm_subject_open(&subject, page, run, NULL, 800));
+    rm_subject_open(&subject, page, run, NULL, 800);
     return subject;
 }
 
@@ -145,10 +145,11 @@ static const struct rm_box *box_named(const struct rm_boxes *boxes, const char *
 
 TEST(boxes)
 {
-    struct rm_page page = {.is_broken = false};
+    struct rm_page page = {.title = ""};
     struct resmon_run *run = made_profile("/src/train.c");
     const struct rm_subject subject = subject_of(&page, run);
-    const struct rm_boxes boxes = rm_flame_boxes(&subject, RESMON_STACK_CPU, 4000);
+    const struct rm_flame *flame = rm_flame_of(&subject, RESMON_STACK_CPU, 4000);
+    const struct rm_boxes boxes = flame->boxes;
     assert_int_equal(boxes.items[0].kind, RM_BOX_ALL);
     assert_near(boxes.items[0].weight[0], MADE_CPU_NS, 1e-3);
     const struct rm_box *training = box_named(&boxes, "training"),
@@ -164,8 +165,8 @@ TEST(boxes)
     assert_true(square->depth == work->depth + 1 && square->start >= work->start - 1e-12);
     assert_int_equal(box_named(&boxes, "libc.so.6 (no symbols)")->kind, RM_BOX_UNNAMED);
     assert_int_equal(box_named(&boxes, "unknown (no symbols)")->kind, RM_BOX_UNNAMED);
-    assert_int_equal(rm_flame_boxes(&subject, RESMON_STACK_MEMORY, 3).count, 3);
-    rm_arena_free(&page.arena);
+    assert_int_equal(rm_flame_of(&subject, RESMON_STACK_MEMORY, 3)->boxes.count, 3);
+    rm_page_free(&page);
     rm_run_free(run);
 }
 
@@ -189,7 +190,7 @@ static void assert_in_order(const struct rm_boxes *boxes)
 TEST(there_is_a_bound_to_boxes)
 {
     enum { NAMES = 400, DEPTH = 30, STACKS = 3000 };
-    struct rm_page page = {.is_broken = false};
+    struct rm_page page = {.title = ""};
     struct resmon_run *run = made_profile("/src/train.c");
     struct rm_run_profile *profile = &run->profile;
     profile->places = rm_arena_alloc(&run->strings, NAMES, sizeof *profile->places);
@@ -214,10 +215,11 @@ TEST(there_is_a_bound_to_boxes)
     profile->place_count = NAMES;
     profile->stack_count = STACKS;
     const struct rm_subject subject = subject_of(&page, run);
-    const struct rm_boxes boxes = rm_flame_boxes(&subject, RESMON_STACK_CPU, 500);
+    const struct rm_flame *flame = rm_flame_of(&subject, RESMON_STACK_CPU, 500);
+    const struct rm_boxes boxes = flame->boxes;
     assert_int_equal(boxes.count, 500);
     assert_in_order(&boxes);
-    rm_arena_free(&page.arena);
+    rm_page_free(&page);
     rm_run_free(run);
 }
 
@@ -236,7 +238,7 @@ static void set_one_function(struct resmon_run *run, const char *function, uint3
 
 TEST(boxes_of_two_runs)
 {
-    struct rm_page page = {.is_broken = false};
+    struct rm_page page = {.title = ""};
     struct resmon_run *runs[2];
     struct rm_buffer out;
     rm_buffer_init(&out, 1 << 20);
@@ -245,7 +247,8 @@ TEST(boxes_of_two_runs)
         set_one_function(runs[i], i == 0 ? "gone" : "fresh", i == 0 ? 100 : 300);
     }
     const struct rm_subject before = subject_of(&page, runs[0]), after = subject_of(&page, runs[1]);
-    const struct rm_boxes boxes = rm_flame_boxes_of_two(&before, &after, RESMON_STACK_CPU, 4000);
+    const struct rm_flame *flame = rm_flame_of_two(&before, &after, RESMON_STACK_CPU, 4000);
+    const struct rm_boxes boxes = flame->boxes;
     assert_int_equal(boxes.count, 3);
     assert_near(box_named(&boxes, "all")->share, 1.0, 1e-12);
     assert_near(box_named(&boxes, "gone")->share, 0.25, 1e-12);
@@ -254,12 +257,12 @@ TEST(boxes_of_two_runs)
     assert_near(box_named(&boxes, "fresh")->share, 0.75, 1e-12);
     assert_int_equal(box_named(&boxes, "fresh")->samples[1], 300);
     assert_in_order(&boxes);
-    rm_html_flame_of_two(&out, &page, &boxes, RESMON_STACK_CPU);
+    rm_flame_draw(&out, &(struct rm_page_block){.what = flame});
     assert_non_null(strstr(out.text, "<b class=less style=\"--d:0.80;"));
     assert_non_null(strstr(out.text, "<b class=more style=\"--d:0.80;"));
-    assert_int_equal(rm_flame_boxes_of_two(&before, &after, RESMON_STACK_MEMORY, 4000).count, 0);
+    assert_null(rm_flame_of_two(&before, &after, RESMON_STACK_MEMORY, 4000));
     rm_buffer_free(&out);
-    rm_arena_free(&page.arena);
+    rm_page_free(&page);
     rm_run_free(runs[0]);
     rm_run_free(runs[1]);
 }
@@ -267,7 +270,7 @@ TEST(boxes_of_two_runs)
 /* 20 samples more of 200 are no difference. */
 TEST(what_chance_has_is_no_difference)
 {
-    struct rm_page page = {.is_broken = false};
+    struct rm_page page = {.title = ""};
     struct resmon_run *runs[2];
     struct rm_buffer out;
     rm_buffer_init(&out, 1 << 20);
@@ -276,13 +279,13 @@ TEST(what_chance_has_is_no_difference)
         set_one_function(runs[i], "work", 200 + 20 * i);
     }
     const struct rm_subject before = subject_of(&page, runs[0]), after = subject_of(&page, runs[1]);
-    const struct rm_boxes boxes = rm_flame_boxes_of_two(&before, &after, RESMON_STACK_CPU, 4000);
-    rm_html_flame_of_two(&out, &page, &boxes, RESMON_STACK_CPU);
+    const struct rm_flame *flame = rm_flame_of_two(&before, &after, RESMON_STACK_CPU, 4000);
+    rm_flame_draw(&out, &(struct rm_page_block){.what = flame});
     assert_null(strstr(out.text, "<b class=more"));
     assert_non_null(strstr(out.text, "before 2.000 s, after 2.200 s: +200.0 ms (+10.0 %), 200 and "
                                      "220 samples"));
     rm_buffer_free(&out);
-    rm_arena_free(&page.arena);
+    rm_page_free(&page);
     rm_run_free(runs[0]);
     rm_run_free(runs[1]);
 }
@@ -291,23 +294,24 @@ TEST(what_chance_has_is_no_difference)
 
 TEST(of_many_scopes_the_longest_are_shown)
 {
-    struct rm_page page = {.is_broken = false};
+    struct rm_page page = {.title = ""};
     struct resmon_run *run = made_run("stopped", 1000);
     run->scopes[700].wall_ns = 9e9;
     run->scopes[900].parent = 800; /* short, with a long one in it */
     run->scopes[900].wall_ns = 8e9;
     run->scopes[800].wall_ns = 1.0;
     const struct rm_subject subject = subject_of(&page, run);
-    const struct rm_page_table *table = rm_scopes_table(&subject);
+    const struct rm_page_table *table = rm_scopes_table(&subject, RM_COLUMN_FULL, 0);
     bool has_longest = false, has_parent = false;
     for (size_t i = 0; i < table->count; i++) {
-        has_longest |= strcmp(rm_page_cells(table, i)[0].text, "s700") == 0;
-        has_parent |= strcmp(rm_page_cells(table, i)[0].text, "s800") == 0;
+        has_longest |= strcmp(rm_page_cells(table, i)[1].text, "s700") == 0;
+        has_parent |= strcmp(rm_page_cells(table, i)[1].text, "s800") == 0;
     }
     assert_int_equal(table->count, 400);
     assert_true(has_longest && has_parent);
-    assert_non_null(strstr(table->notes[table->note_count - 1], "600 scopes that took less time"));
-    rm_arena_free(&page.arena);
+    assert_non_null(
+        strstr(table->notes[table->note_count - 1], "and 600 more, which took less time"));
+    rm_page_free(&page);
     rm_run_free(run);
 }
 
@@ -315,7 +319,7 @@ TEST(of_many_scopes_the_longest_are_shown)
 
 TEST(what_cannot_be_seen_is_spelled_out)
 {
-    struct rm_page page = {.is_broken = false};
+    struct rm_page page = {.title = ""};
     assert_string_equal(rm_page_shown(&page, "a\x01\xe2\x80\xae<\xc3\xa9"),
                         "a\\u0001\\u202e<\xc3\xa9");
     assert_string_equal(rm_page_shown_at_most(&page, "\xc3\xa9\xc3\xa9\xc3\xa9", 2),
@@ -323,7 +327,60 @@ TEST(what_cannot_be_seen_is_spelled_out)
     assert_string_equal(rm_page_shown_at_most(&page, "ab\x7f", 5), "ab\\u0");
     assert_string_equal(rm_page_grouped(&page, 1234567), "1,234,567");
     assert_string_equal(rm_page_grouped(&page, 123), "123");
-    rm_arena_free(&page.arena);
+    rm_page_free(&page);
+}
+
+TEST(lines_are_broken_between_words)
+{
+    static const struct {
+        const char *text, *broken;
+    } rows[] = {
+        {"", "\n"},
+        {"short", "short\n"},
+        {"one two three four", "one two\n  three\n  four\n"},
+        {"averylongwordindeed and", "averylong\n  wordind\n  eed and\n"},
+        {"end  ", "end\n"},
+        {"a\xc3 \x1b[2J \xc2\x9b", "a? ?[2J\n  ??\n"},
+        {"\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9 \xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9",
+         "\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9 \xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\n"},
+    };
+    for (size_t i = 0; i < RM_ARRAY_LEN(rows); i++) {
+        struct rm_page page = {.title = ""};
+        struct rm_buffer out;
+        rm_buffer_init(&out, 4096);
+        (void)rm_page_add(&page, RM_BLOCK_LINE, rows[i].text, NULL);
+        rm_text_write(&out, &page, 9);
+        assert_string_equal(out.text, rows[i].broken);
+        rm_buffer_free(&out);
+        rm_page_free(&page);
+    }
+}
+
+/* Long text is broken in its column; what does not fit beside others stands below. */
+TEST(tables_are_as_wide_as_the_page)
+{
+    static const char *const headers[] = {"name", "first", "second", "remark"};
+    struct rm_page page = {.title = ""};
+    struct rm_page_table *table = rm_page_table_new(&page, "t", "", headers, 4, 1, 1);
+    struct rm_page_cell *cells = rm_page_row(&page, table);
+    struct rm_buffer out;
+    table->columns[3].is_wide = true;
+    rm_page_set(&cells[0], "one");
+    rm_page_set_value(&page, &cells[1], 1.5, "s", "");
+    rm_page_set_value(&page, &cells[2], NAN, "s", "nobody looked");
+    rm_page_set(&cells[3], "a remark that is longer than the page is wide by far");
+    rm_buffer_init(&out, 4096);
+    rm_text_table(&out, table, 60);
+    assert_string_equal(out.text, "  name    first  second  remark\n"
+                                  "  one   1.500 s       -  a remark that is longer than the\n"
+                                  "                         page is wide by far\n");
+    rm_buffer_clear(&out);
+    rm_text_table(&out, table, 40);
+    assert_string_equal(out.text, "  name    first  second\n  one   1.500 s       -\n\n"
+                                  "  name  remark\n  one   a remark that is longer than the\n"
+                                  "        page is wide by far\n");
+    rm_buffer_free(&out);
+    rm_page_free(&page);
 }
 
 /* The text between two marks. */
@@ -348,8 +405,9 @@ TEST(nothing_of_a_run_becomes_markup)
     for (size_t count = 1; count <= 2; count++) {
         struct rm_buffer out;
         rm_buffer_init(&out, MOST);
-        const struct rm_page_terms terms = {.runs = runs, .count = count, .title = bad};
-        assert_ok(rm_page_write(&out, RESMON_PAGE_HTML, &terms));
+        struct rm_view_terms terms = {
+            .runs = runs, .count = count, .title = bad, .form = RM_FORM_HTML};
+        assert_ok(rm_view_write(&out, &terms));
         assert_has(out.text,
                    "<title>&lt;/script&gt;&lt;script&gt;alert(1)&lt;/script&gt;&quot;&#39;&amp;");
         assert_null(strstr(out.text, "<script>alert"));
@@ -360,11 +418,13 @@ TEST(nothing_of_a_run_becomes_markup)
         assert_non_null(strstr(out.text, "</html>"));
         rm_buffer_free(&out);
         rm_buffer_init(&out, MOST);
-        assert_ok(rm_page_write(&out, RESMON_PAGE_DATA, &terms));
+        terms.form = RM_FORM_DATA;
+        assert_ok(rm_view_write(&out, &terms));
         assert_non_null(strstr(out.text, "\"runs\""));
         rm_buffer_free(&out);
         rm_buffer_init(&out, MOST);
-        assert_ok(rm_page_write(&out, RESMON_PAGE_MARKDOWN, &terms));
+        terms.form = RM_FORM_MARKDOWN;
+        assert_ok(rm_view_write(&out, &terms));
         assert_int_equal(strncmp(out.text, "# \\</script\\>", 13), 0);
         assert_non_null(strstr(out.text, "\n### Scopes\n\n| scope |"));
         for (const char *at = out.text; (at = strpbrk(at, "<>")) != NULL; at++) {

@@ -231,7 +231,7 @@ TEST(the_summary_has_them_where_they_say_more)
     char *text = NULL;
     resmon_run *run = recorded();
     assert_ok(report_in_full(run, &text));
-    const char *names = strstr(text, "\nPhases by name (");
+    const char *names = strstr(text, "\nScopes by name\n");
     assert_non_null(names);
     assert_non_null(strstr(names, "\n  even "));
     assert_non_null(strstr(names, "\n  odd "));
@@ -242,8 +242,8 @@ TEST(the_summary_has_them_where_they_say_more)
     run = run_of(scopes, 2);
     text = NULL;
     assert_ok(report_in_full(run, &text));
-    assert_non_null(strstr(text, "\nPhases ("));
-    assert_null(strstr(text, "Phases by name"));
+    assert_non_null(strstr(text, "\nScopes\n"));
+    assert_null(strstr(text, "Scopes by name"));
     resmon_text_free(text);
     resmon_run_free(run);
 }

@@ -154,7 +154,8 @@ STACK_LOSSES = {
 # report.h
 ReportOptions = _sized("ReportOptions", "U detail width")
 PageOptions = _sized("PageOptions", "s title", "U form parts")
-REPORT_FULL, REPORT_ROWS, REPORT_WIDTH, REPORT_LEAST_WIDTH = 1, 2, 100, 60
+TableOptions = _sized("TableOptions", "U form width", "s match")
+REPORT_FULL, REPORT_WIDTH, REPORT_LEAST_WIDTH = 1, 100, 60
 
 # doctor.h, baseline.h
 DoctorOptions = _sized("DoctorOptions", "s fs_root group")

@@ -471,11 +471,6 @@ class Run(Recorded):
                                                          _abi.EnergyPart, records.EnergyPart)}
         return energy
 
-    def _rows(self):
-        """Returns the rows of the brief report: label, value, and clauses."""
-        options = _abi.ReportOptions(detail=_abi.REPORT_ROWS)
-        return [line.split("\t") for line in take_text(lib.report_text, self, byref(options)).split("\n")[:-1]]
-
     def _text(self, full=False, width=None):
         if width is None:
             import shutil

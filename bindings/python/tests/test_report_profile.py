@@ -63,10 +63,11 @@ def test_functions(profiled):
     assert table_of(profiled, "functions_file") is None
     assert cpu.rows[0] == ["main", "600.0 ms", "60.0 %", "900.0 ms", "90.0 %", "9", "train.c"]
     assert (cpu.rows[0][3].share, cpu.rows[0][3].inner) == (pytest.approx(0.9), pytest.approx(0.6))
-    assert "1.000 s in 10 samples, one each 10.10 ms: 80.0 % of the 1.250 s that the process took. 3 " in cpu.notes[0]
     assert memory.rows[0][:3] == ["memset", "<41.0 KiB", "100.0 %"]
-    assert "< an upper bound, from very few samples." in " ".join(memory.notes)
-    assert table_of(profiled, "untaken").rows == [["pages of files", "not allowed"]]
+    assert "<: an upper bound, from very few samples" in " ".join(memory.notes)
+    rows = dict(table_of(profiled, "stacks").rows[:3])
+    assert rows["CPU time"] == "1.000 s in 10 samples (one each 10.10 ms): 80.0 % of the process's 1.250 s"
+    assert rows["pages of files"] == "not taken: not allowed"
 
 
 def test_kinds_without_a_sample(run):
@@ -74,9 +75,9 @@ def test_kinds_without_a_sample(run):
     kinds = dict(KINDS, cpu={"status": "RESMON_EACCES", "reason": "no timers", "period": 0, "total": None})
     idle = with_profile(run, profile=dict(PROFILE, kinds=kinds, stacks=dict(STACKS, samples=empty, weight=empty)))
     assert not any(table.key.startswith("functions") for table in pages.page_of([idle]).runs[0].tables)
-    assert table_of(idle, "untaken").rows == [
-        ["CPU time", "no timers"], ["growth of memory", "no sample was due, one each 64 page faults"],
-        ["pages of files", "not allowed"]]
+    rows = dict(table_of(idle, "stacks").rows[:3])
+    assert (rows["CPU time"], rows["pages of files"]) == ("not taken: no timers", "not taken: not allowed")
+    assert rows["growth of memory"].startswith("0 B in 0 samples (one each 64 page faults)")
 
 
 def test_the_peak(profiled):
@@ -88,13 +89,12 @@ def test_the_peak(profiled):
 
 def test_lines(profiled, tmp_path):
     text = written(profiled, tmp_path).read_text("utf-8")
-    texts = re.findall(r"<h3>([^<]*)</h3><pre [^>]*>(.*?)</pre><p class=note>(.*?)</p>", text, re.DOTALL)
-    assert [title for title, _, _ in texts] == ["Checkpoints, by wall time", "Checkpoints, by growth of memory",
-                                                "Hot lines, by CPU time", "Hot lines, by growth of memory"]
-    assert texts[0][2].startswith("Exact: from one RESMON_LINE() of a function to its next, not sampled; with")
-    assert all(text.startswith(("Function: ", "File: ")) for _, text, _ in texts)
-    assert "Line #  Hits      Time" in texts[0][1] and "Increment" in texts[3][1]
-    assert table_of(profiled, "checkpoints").rows == [["load", "train.c:12", "4", "12.00 ms", "3.000 ms", "-32.0 MiB"]]
+    titles = re.findall(r"<h3>([^<]*)</h3>", text)
+    assert [title for title in titles if title.startswith(("Checkpoints", "Hot lines"))] == [
+        "Checkpoints, by wall time", "Checkpoints, by growth of memory", "Hot lines, by CPU time",
+        "Hot lines, by growth of memory"]
+    assert "exact: from one RESMON_LINE() of a function to its next, not sampled; with" in text
+    assert sum(title.startswith("Function: ") for title in titles) >= 4 and "<p class=lead>File: " in text
 
 
 def counted(run, low=(2.5e9, 1.5e9, None), high=(3.5e9, 2.5e9, None)):
@@ -110,7 +110,7 @@ def test_counters_of_scopes(run):
     table = table_of(counted(run), "scope_counters")
     assert table.headers == ["scope", "instructions", "cycles", "IPC", "counted"]
     assert table.rows == [["outer", "~3.000 G", "~2.000 G", "1.50", "50.0 %"]]
-    assert "cache-misses is absent: a virtual machine without a PMU" in table.notes and "~ about" in table.notes[0]
+    assert "cache-misses is absent: a virtual machine without a PMU" in table.notes and "~: from the calls that were counted" in table.notes[1]
     vague = table_of(counted(run, high=(6e9, None, None)), "scope_counters")
     assert vague.rows == [["outer", "-", "-", "-", "50.0 %"]]
     assert {cell.reason for cell in vague.rows[0][1:4]} == {"the error may exceed the value"}
@@ -137,13 +137,10 @@ def counters_of_a_run(run):
 
 
 def test_counters_of_the_run(run):
-    assert table_of(run, "counters") is None
-    rows = {row[0]: row[1:] for row in table_of(counters_of_a_run(run), "counters").rows}
-    assert rows["perf.cycles"][:4] == ["2.500 G/s", "3.000 G/s", "3.000 G/s", "5.000 G"]
-    assert "CPU cycles" in rows["perf.cycles"][4]
-    assert rows["perf.clock"] == ["-", "-", "-", "-", "there was no valid reading"]
-    assert rows["L2 bandwidth"][4] == "not counted: no such <events>"
-    assert rows["L2 bandwidth"][0].reason == "no such <events>"
+    counted_run = counters_of_a_run(run)
+    rows = {row[0]: row[1:] for row in table_of(counted_run, "summary").rows}
+    assert rows["cycles"][:4] == ["2.500 G/s", "3.000 G/s", "3.000 G/s", "5.000 G"]
+    assert ["perf_l2", "no", "no such <events>"] in table_of(counted_run, "missing").rows
 
 
 def test_a_run_without_any_has_no_section(run, tmp_path):

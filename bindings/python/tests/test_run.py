@@ -205,7 +205,7 @@ def test_scopes_by_name_count_what_is_inside_of_their_own_once():
     assert names["even"].wall_s == made.scopes["even"].wall_s
     assert sum(scope.self_s for scope in names.values()) == pytest.approx(made.scopes["even"].wall_s, rel=1e-6)
     assert names["even"].path == "even" and names["even"].parent == -1
-    assert "Phases by name" in made.summary.text(full=True) and made.scopes_by_name["odd"].calls == 4
+    assert "Scopes by name" in made.summary.text(full=True) and made.scopes_by_name["odd"].calls == 4
     assert repr(made.scopes_by_name).count("\n") == 2
 
 

@@ -402,7 +402,7 @@ def test_tables_say_what_is_beside(monitor, tmp_path):
     assert "||: runs in parallel to the scope above" in repr(run.summary)
     table = page_of([run], TABLES).runs[0].table("scopes")
     assert [row[0].strip() for row in table.rows] == ["short", "long ||", "middle"]
-    assert any("|| runs in parallel" in note for note in table.notes)
+    assert any("||: runs in parallel" in note for note in table.notes)
 
 
 def test_a_handle_of_nothing(monitor):

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Owns advice on a job: what it had and did not use, and what held it up, with the arithmetic.
+ */
+#ifndef RM_REPORT_ADVICE_H
+#define RM_REPORT_ADVICE_H
+
+#include "run/run.h"
+#include "view/model.h"
+
+/** Says what advice.def finds worth a word; nothing of a short job, and of a run without nodes. */
+void rm_advice_say(struct rm_page *page, const struct resmon_run *run, struct rm_page_list *advice);
+
+#endif

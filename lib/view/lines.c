@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: MIT */
+#include "view/lines.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/compiler.h"
+#include "base/human.h"
+#include "base/text.h"
+
+#define CONTENT_BYTES 120 /* of a line of the source */
+#define TAB_SPACES    4
+
+/* The lines of one function: neighbours in the sorted rows. */
+struct group {
+    const struct rm_line *lines;
+    size_t count;
+    double own;
+    double sum; /* of what the table is about: all of the function */
+};
+
+static double amount_of(const struct rm_line *line, enum rm_line_table table)
+{
+    double amount = table == RM_LINES_TIME ? line->time_ns : line->bytes;
+    return isfinite(amount) ? amount : 0.0;
+}
+
+/* ---- groups ----------------------------------------------------------------------------- */
+
+static int compare_functions(const struct rm_line *a, const struct rm_line *b)
+{
+    int order = strcmp(a->function, b->function);
+    return order != 0 ? order : strcmp(a->file, b->file);
+}
+
+static int compare_lines(const void *left, const void *right)
+{
+    const struct rm_line *a = left, *b = right;
+    int order = compare_functions(a, b);
+    return order != 0 ? order : (a->line > b->line) - (a->line < b->line);
+}
+
+static int compare_groups(const void *left, const void *right)
+{
+    const struct group *a = left, *b = right;
+    int order = (a->own < b->own) - (a->own > b->own);
+    return order != 0 ? order : compare_functions(a->lines, b->lines);
+}
+
+static size_t make_groups(const struct rm_line *lines, size_t count, enum rm_line_table table,
+                          struct group *groups)
+{
+    size_t made = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (i == 0 || compare_functions(&lines[i - 1], &lines[i]) != 0) {
+            groups[made++] = (struct group){.lines = &lines[i]};
+        }
+        struct group *group = &groups[made - 1];
+        group->count++;
+        group->own += isfinite(lines[i].own) ? lines[i].own : 0.0;
+        group->sum = lines[i].function_sum > 0.0 ? lines[i].function_sum
+                                                 : group->sum + amount_of(&lines[i], table);
+    }
+    qsort(groups, made, sizeof *groups, compare_groups);
+    return made;
+}
+
+static int compare_amounts(const void *left, const void *right)
+{
+    const double *a = left, *b = right;
+    return (*a < *b) - (*a > *b);
+}
+
+/* The amount, or loss, that a line must have to be shown: the `most_lines` largest have it. */
+static double smallest_shown(const struct group *group, const struct rm_line_terms *terms)
+{
+    if (group->count <= terms->most_lines || terms->most_lines == 0) {
+        return -HUGE_VAL;
+    }
+    double *amounts = rm_alloc(group->count, sizeof *amounts);
+    if (amounts == NULL) {
+        return -HUGE_VAL;
+    }
+    for (size_t i = 0; i < group->count; i++) {
+        amounts[i] = fabs(amount_of(&group->lines[i], terms->table));
+    }
+    qsort(amounts, group->count, sizeof *amounts, compare_amounts);
+    double bound = amounts[terms->most_lines - 1];
+    rm_free(amounts);
+    return bound;
+}
+
+/* ---- tables ----------------------------------------------------------------------------- */
+
+/* A table of one function that is being made. */
+struct lines {
+    struct rm_page *page;
+    struct rm_page_table *table;
+    const struct rm_line_terms *terms;
+    const struct group *group;
+};
+
+/* A line of the source, with spaces for tabs. */
+static const char *content_of(const struct lines *lines, uint32_t line)
+{
+    const struct rm_source_lines *sources = lines->terms->sources;
+    char text[CONTENT_BYTES];
+    size_t length = 0, out = 0;
+    const char *source =
+        sources != NULL ? sources->get(sources->context, lines->group->lines->file, line, &length)
+                        : NULL;
+    for (size_t i = 0; source != NULL && i < length && out + TAB_SPACES < sizeof text; i++) {
+        for (int k = 0; source[i] == '\t' && k < TAB_SPACES; k++) {
+            text[out++] = ' ';
+        }
+        if (source[i] != '\t' && source[i] != '\r') {
+            text[out++] = source[i];
+        }
+    }
+    while (out > 0 && text[out - 1] == ' ') {
+        out--;
+    }
+    char clean[CONTENT_BYTES];
+    (void)rm_text_copy(clean, sizeof clean, text, out);
+    return rm_page_shown(lines->page, clean);
+}
+
+static const char *human(struct rm_page *page, double value, const char *unit)
+{
+    return isfinite(value) ? rm_page_value(page, value, unit) : RM_PAGE_UNKNOWN;
+}
+
+static void set_time_cells(const struct lines *lines, struct rm_page_cell *cells,
+                           const struct rm_line *line)
+{
+    struct rm_page *page = lines->page;
+    double seconds = line->time_ns * 1e-9, sum = lines->group->sum;
+    rm_page_set(&cells[0], rm_page_human(page, rm_human_count, (double)line->hits));
+    rm_page_set(&cells[1], human(page, seconds, "s"));
+    rm_page_set(&cells[2],
+                human(page, line->hits > 0 ? seconds / (double)line->hits : RM_NAN, "s"));
+    rm_page_set(&cells[3], human(page, sum > 0.0 ? 100.0 * line->time_ns / sum : RM_NAN, "%"));
+}
+
+static void set_memory_cells(const struct lines *lines, struct rm_page_cell *cells,
+                             const struct rm_line *line)
+{
+    struct rm_page *page = lines->page;
+    const struct rm_sampled grown = {line->bytes, line->error * line->error, line->most};
+    rm_page_set(&cells[0], human(page, line->memory_bytes, "B"));
+    rm_page_set(&cells[1], rm_sampled_text(page, RESMON_STACK_MEMORY, grown));
+    rm_page_set(&cells[2], rm_page_human(page, rm_human_count, (double)line->occurrences));
+}
+
+/* `line` NULL: a line that has nothing. */
+static void add_row(const struct lines *lines, uint32_t number, const struct rm_line *line)
+{
+    struct rm_page_cell *cells = rm_page_row(lines->page, lines->table);
+    rm_page_set(&cells[0], rm_page_print(lines->page, "%u", number));
+    if (line != NULL && lines->terms->table == RM_LINES_TIME) {
+        set_time_cells(lines, &cells[1], line);
+    } else if (line != NULL) {
+        set_memory_cells(lines, &cells[1], line);
+    }
+    rm_page_set(&cells[lines->table->column_count - 1], content_of(lines, number));
+}
+
+static void add_rows(const struct lines *all, size_t range)
+{
+    const struct rm_line_terms *terms = all->terms;
+    const struct group *group = all->group;
+    double bound = smallest_shown(group, terms);
+    const struct rm_line *lines = group->lines;
+    bool is_filled = terms->is_filled && range <= terms->most_lines;
+    size_t shown = 0;
+    for (size_t i = 0; i < group->count && shown < terms->most_lines; i++) {
+        uint32_t last = i > 0 ? lines[i - 1].line : lines[i].line;
+        for (uint32_t between = last + 1; is_filled && between < lines[i].line; between++) {
+            add_row(all, between, NULL);
+        }
+        if (fabs(amount_of(&lines[i], terms->table)) >= bound) {
+            shown++;
+            add_row(all, lines[i].line, &lines[i]);
+        }
+    }
+}
+
+static void add_group(struct rm_page *page, const struct rm_line_terms *terms,
+                      const struct group *group)
+{
+    static const char *const time_headers[] = {"Line #",  "Hits",   "Time",
+                                               "Per Hit", "% Time", "Line Contents"};
+    static const char *const memory_headers[] = {"Line #", "Mem usage", "Increment", "Occurrences",
+                                                 "Line Contents"};
+    bool is_time = terms->table == RM_LINES_TIME;
+    size_t columns = is_time ? RM_ARRAY_LEN(time_headers) : RM_ARRAY_LEN(memory_headers);
+    size_t range = (size_t)(group->lines[group->count - 1].line - group->lines[0].line) + 1;
+    size_t rows = terms->is_filled && range <= terms->most_lines ? range + 1 : group->count;
+    struct lines lines = {page, NULL, terms, group};
+    lines.table =
+        rm_page_table_new(page, "lines",
+                          rm_page_print(page, "Function: %s, %s",
+                                        rm_page_shown_at_most(page, group->lines->function, 120),
+                                        is_time ? rm_page_value(page, group->sum * 1e-9, "s")
+                                                : rm_page_value(page, group->sum, "B")),
+                          is_time ? time_headers : memory_headers, columns, 0, rows);
+    if (lines.table == NULL) {
+        return;
+    }
+    lines.table->lead =
+        rm_page_print(page, "File: %s", rm_page_shown_at_most(page, group->lines->file, 200));
+    lines.table->columns[columns - 1].is_left = true;
+    lines.table->columns[columns - 1].is_code = true;
+    add_rows(&lines, range);
+    (void)rm_page_add_table(page, lines.table);
+}
+
+size_t rm_lines_add(struct rm_page *page, struct rm_line *lines, size_t count,
+                    const struct rm_line_terms *terms)
+{
+    size_t written = 0;
+    struct group *groups = rm_page_alloc(page, count, sizeof *groups);
+    if (groups == NULL || count == 0) {
+        return 0;
+    }
+    qsort(lines, count, sizeof *lines, compare_lines);
+    size_t made = make_groups(lines, count, terms->table, groups);
+    double least = 0.0;
+    for (size_t i = 0; i < made; i++) {
+        least += terms->least_share * groups[i].own;
+    }
+    while (written < made && written < terms->most_functions && groups[written].own > 0.0 &&
+           groups[written].own >= least) {
+        add_group(page, terms, &groups[written++]);
+    }
+    return written;
+}

@@ -1,0 +1,648 @@
+/* SPDX-License-Identifier: MIT */
+#include "view/view.h"
+
+#include <string.h>
+
+#include <resmon/report.h>
+
+#include "base/alloc.h"
+#include "base/compiler.h"
+#include "base/status.h"
+#include "base/text.h"
+#include "os/outfile.h"
+#include "view/answers.h"
+#include "view/charts.h"
+#include "view/counters.h"
+#include "view/data.h"
+#include "view/energy.h"
+#include "view/facts.h"
+#include "view/flame.h"
+#include "view/headline.h"
+#include "view/heat.h"
+#include "view/html.h"
+#include "view/job.h"
+#include "view/markdown.h"
+#include "view/metrics.h"
+#include "view/missing.h"
+#include "view/names.h"
+#include "view/processes.h"
+#include "view/profile.h"
+#include "view/scopes.h"
+#include "view/source_lines.h"
+#include "view/text.h"
+
+#define MOST_BYTES  ((size_t)256 << 20)
+#define FOLDED_FROM 5     /* runs */
+#define ROWS        12800 /* points of lines of all runs; of one at most */
+#define MOST_ROWS   800   /* of them, and at least */
+#define LEAST_ROWS  60
+#define DATA_ROWS   600   /* of one run as data */
+#define BOXES       16000 /* as ROWS, of flame graphs */
+#define MOST_BOXES  4000
+#define LEAST_BOXES 200
+#define EVERYTHING  ((size_t)SIZE_MAX >> 8)
+
+bool rm_view_wants(const struct rm_report *view, uint64_t part)
+{
+    return view->terms->form != RM_FORM_DATA || view->terms->parts == 0 ||
+           (view->terms->parts & part) != 0;
+}
+
+/* The part of `all` that each run has. */
+static size_t part_of(size_t all, size_t count, size_t least, size_t most)
+{
+    size_t part = all / count;
+    return part < least ? least : part < most ? part : most;
+}
+
+/* ---- parts of a run --------------------------------------------------------------------- */
+
+static enum rm_column_detail detail_of(const struct rm_report *view)
+{
+    return view->terms->form == RM_FORM_BRIEF ? RM_COLUMN_BRIEF : RM_COLUMN_FULL;
+}
+
+/* The brief report has no titles: what a table is of, the first column says. */
+static void add_table(const struct rm_report *view, struct rm_page_table *table)
+{
+    if (table != NULL && view->terms->form == RM_FORM_BRIEF) {
+        table->title = "";
+    }
+    (void)rm_page_add_table(view->page, table);
+}
+
+static void add_statement(struct rm_report *view, struct rm_subject *subject)
+{
+    struct rm_page_list *list = rm_page_alloc(view->page, 1, sizeof *list);
+    (void)rm_page_add(view->page, RM_BLOCK_LINE, rm_answers_statement(subject), NULL);
+    if (list != NULL) {
+        rm_answers_failure(subject, list);
+        (void)rm_page_add(view->page, RM_BLOCK_LIST, "", list);
+    }
+}
+
+static void add_identity(struct rm_report *view, struct rm_subject *subject)
+{
+    struct rm_page_list *list = rm_page_alloc(view->page, 1, sizeof *list);
+    if (list != NULL) {
+        rm_answers_identity(subject, list);
+        (void)rm_page_add(view->page, RM_BLOCK_LIST, "", list);
+    }
+}
+
+static void add_tiles(struct rm_report *view, struct rm_subject *subject)
+{
+    if (rm_view_wants(view, RESMON_PAGE_FIGURES)) {
+        (void)rm_page_add(view->page, RM_BLOCK_TILES, "", rm_headline_tiles(view->page, subject));
+        (void)rm_page_add(view->page, RM_BLOCK_ROWS, "", rm_headline_answers(view->page, subject));
+    }
+}
+
+static void add_answers(struct rm_report *view, struct rm_subject *subject)
+{
+    (void)rm_page_add(view->page, RM_BLOCK_ROWS, "", &subject->answers);
+}
+
+static void add_remarks(struct rm_report *view, struct rm_subject *subject)
+{
+    (void)rm_page_add(view->page, RM_BLOCK_ROWS, "", &subject->remarks);
+}
+
+static void add_nodes(struct rm_report *view, struct rm_subject *subject)
+{
+    add_table(view, rm_job_nodes(subject, detail_of(view), 0));
+}
+
+static void add_heat(struct rm_report *view, struct rm_subject *subject)
+{
+    if (subject->run->node_count > 0) {
+        rm_page_add(view->page, RM_BLOCK_DRAWING, "", subject)->draw = rm_heat_draw;
+    }
+}
+
+static void add_over_ranks(struct rm_report *view, struct rm_subject *subject)
+{
+    add_table(view, rm_job_scopes(subject, detail_of(view)));
+}
+
+static void add_ranks(struct rm_report *view, struct rm_subject *subject)
+{
+    add_table(view, rm_job_ranks(subject, 0));
+}
+
+static void add_scopes(struct rm_report *view, struct rm_subject *subject)
+{
+    add_table(view, rm_scopes_table(subject, detail_of(view), 0));
+}
+
+static void add_charts(struct rm_report *view, struct rm_subject *subject)
+{
+    if (rm_view_wants(view, RESMON_PAGE_CHARTS)) {
+        (void)rm_page_add(view->page, RM_BLOCK_CHARTS, "", subject);
+    }
+}
+
+static void add_names(struct rm_report *view, struct rm_subject *subject)
+{
+    add_table(view, rm_scopes_table_by_name(subject));
+}
+
+static void add_processes(struct rm_report *view, struct rm_subject *subject)
+{
+    add_table(view, rm_processes_table(view->page, subject->run, detail_of(view)));
+}
+
+static void add_counters(struct rm_report *view, struct rm_subject *subject)
+{
+    add_table(view, rm_counters_table(subject));
+}
+
+static void add_flame(struct rm_report *view, struct rm_subject *subject, int kind)
+{
+    size_t boxes = part_of(BOXES, view->count, LEAST_BOXES, MOST_BOXES);
+    const struct rm_flame *flame = rm_flame_of(subject, (size_t)kind, boxes);
+    if (flame != NULL) {
+        rm_page_add(view->page, RM_BLOCK_DRAWING, "", flame)->draw = rm_flame_draw;
+    }
+}
+
+/* Functions, a flame graph and lines of each kind. */
+static void add_functions(struct rm_report *view, struct rm_subject *subject)
+{
+    bool has_flames = view->terms->form == RM_FORM_HTML;
+    bool has_lines = (view->terms->form & (RM_FORM_HTML | RM_FORM_FULL)) != 0;
+    for (int kind = 0; kind < RM_STACK_KINDS; kind++) {
+        struct rm_page_table *table = rm_profile_functions(subject, kind);
+        add_table(view, table);
+        if (table != NULL && has_flames) {
+            add_flame(view, subject, kind);
+        }
+        if (table != NULL && has_lines && kind != RESMON_STACK_FILE) {
+            rm_profile_add_lines(subject, kind);
+        }
+    }
+}
+
+static void add_checkpoints(struct rm_report *view, struct rm_subject *subject)
+{
+    (void)view;
+    rm_profile_add_checkpoints(subject);
+}
+
+static void add_stacks(struct rm_report *view, struct rm_subject *subject)
+{
+    add_table(view, rm_profile_peak(subject));
+    add_table(view, rm_profile_stacks(subject));
+}
+
+static void add_folded(struct rm_report *view, const struct rm_page_table *table)
+{
+    struct rm_page_block *block = rm_page_add_table(view->page, table);
+    if (block != NULL) {
+        block->is_folded = true;
+    }
+}
+
+static void add_metrics(struct rm_report *view, struct rm_subject *subject)
+{
+    const char *limit = rm_memory_limit_text(view->page, subject->run);
+    add_folded(view, rm_metrics_table(subject));
+    if (limit != NULL) {
+        (void)rm_page_add(view->page, RM_BLOCK_NOTE,
+                          rm_page_print(view->page, "memory limit of the cgroup: %s", limit), NULL);
+    }
+}
+
+/* Of several runs they stand side by side. */
+static void add_node_values(struct rm_report *view, struct rm_subject *subject)
+{
+    struct rm_page_table *tables[RM_NODE_TABLES];
+    bool is_shown = (view->count == 1 || view->terms->form == RM_FORM_DATA) &&
+                    (subject->run->column_count > 0 || view->terms->form != RM_FORM_FULL);
+    size_t count = is_shown ? rm_metrics_of_nodes(subject, 1, tables) : 0;
+    for (size_t i = 0; i < count; i++) {
+        add_folded(view, tables[i]);
+    }
+}
+
+static void add_energy(struct rm_report *view, struct rm_subject *subject)
+{
+    add_table(view, rm_energy_table(subject));
+}
+
+static void add_tags(struct rm_report *view, struct rm_subject *subject)
+{
+    add_table(view, rm_tags_table(view->page, subject->run, 0));
+}
+
+static void add_missing(struct rm_report *view, struct rm_subject *subject)
+{
+    struct rm_page_table *table = rm_missing_table(subject);
+    add_table(view, table);
+    if (table == NULL && view->terms->form == RM_FORM_HTML) {
+        rm_page_add(view->page, RM_BLOCK_TITLE, "What was not measured, and why", NULL)->note =
+            "Everything that was requested was measured, or this file has no reasons.";
+    }
+}
+
+/* Beside each other, where there is room. */
+static void add_fact(struct rm_report *view, const struct rm_page_table *table)
+{
+    struct rm_page_block *block = rm_page_add_table(view->page, table);
+    if (block != NULL) {
+        block->note = "fact";
+    }
+}
+
+static void add_cost(struct rm_report *view, struct rm_subject *subject)
+{
+    add_fact(view, rm_cost_table(subject));
+}
+
+static void add_facts(struct rm_report *view, struct rm_subject *subject)
+{
+    struct rm_page_table *tables[RM_FACT_TABLES];
+    size_t count = rm_facts_tables(subject, tables);
+    for (size_t i = 0; i < count; i++) {
+        add_fact(view, tables[i]);
+    }
+}
+
+enum {
+    BRIEF = RM_FORM_BRIEF,
+    FULL = RM_FORM_FULL,
+    HTML = RM_FORM_HTML,
+    MARKDOWN = RM_FORM_MARKDOWN,
+    DATA = RM_FORM_DATA,
+    TEXT = BRIEF | FULL,
+    PAGE = HTML | MARKDOWN | DATA,
+    ALL = TEXT | PAGE,
+};
+
+/* All of a run, from top to bottom. */
+static const struct part {
+    unsigned forms;
+    void (*add)(struct rm_report *view, struct rm_subject *subject);
+} parts[] = {
+    {TEXT, add_statement},
+    {FULL, add_identity},
+    {PAGE, add_tiles},
+    {TEXT, add_answers},
+    {ALL, add_nodes},
+    {HTML, add_heat},
+    {ALL, add_over_ranks},
+    {FULL | HTML | DATA, add_ranks},
+    {ALL, add_scopes},
+    {HTML | DATA, add_charts},
+    {FULL | HTML | DATA, add_names},
+    {ALL, add_processes},
+    {FULL | PAGE, add_counters},
+    {FULL | HTML, add_checkpoints},
+    {FULL | PAGE, add_functions},
+    {FULL | HTML | DATA, add_stacks},
+    {FULL | HTML | DATA, add_metrics},
+    {FULL | HTML | DATA, add_node_values},
+    {FULL | PAGE, add_energy},
+    {FULL | HTML | DATA, add_tags},
+    {FULL | PAGE, add_missing},
+    {TEXT, add_remarks},
+    {FULL | HTML | DATA, add_cost},
+    {HTML | DATA, add_facts},
+};
+
+static void add_run(struct rm_report *view, size_t number)
+{
+    struct rm_subject *subject = &view->subjects[number];
+    struct rm_page_block *block =
+        rm_page_add(view->page, RM_BLOCK_RUN, view->count > 1 ? subject->label : "", subject);
+    const char *meta[RM_SUBJECT_META];
+    size_t texts = rm_subject_meta(subject, meta);
+    block->number = number;
+    block->note = rm_page_join(view->page, " \xc2\xb7 ", meta, texts);
+    block->is_folded = view->count >= FOLDED_FROM;
+    for (size_t i = 0; i < RM_ARRAY_LEN(parts) && !view->page->is_broken; i++) {
+        bool is_table = parts[i].add != add_tiles && parts[i].add != add_charts;
+        if ((parts[i].forms & view->terms->form) != 0 &&
+            (!is_table || rm_view_wants(view, RESMON_PAGE_TABLES))) {
+            parts[i].add(view, subject);
+        }
+    }
+}
+
+/* ---- several runs ----------------------------------------------------------------------- */
+
+static void add_all(struct rm_report *view)
+{
+    struct rm_page *page = view->page;
+    struct rm_page_table *nodes[RM_NODE_TABLES];
+    bool is_job = rm_names_are_of_a_job(page, view->subjects, view->count);
+    rm_page_add(page, RM_BLOCK_ALL, "All together", view)->note =
+        rm_names_meta(page, view->subjects, view->count);
+    if (rm_view_wants(view, RESMON_PAGE_FIGURES)) {
+        (void)rm_page_add(page, RM_BLOCK_TILES, "",
+                          rm_headline_tiles_of_all(page, view->subjects, view->count, is_job));
+    }
+    if (rm_view_wants(view, RESMON_PAGE_TABLES)) {
+        add_table(view, rm_headline_table(view->subjects, view->count, is_job));
+        add_table(view, rm_scopes_table_of_all(view->subjects, view->count));
+    }
+    if (rm_view_wants(view, RESMON_PAGE_CHARTS) && view->terms->form != RM_FORM_MARKDOWN) {
+        (void)rm_page_add(page, RM_BLOCK_CHARTS, "", NULL);
+    }
+    size_t count = rm_view_wants(view, RESMON_PAGE_TABLES) && view->terms->form != RM_FORM_MARKDOWN
+                       ? rm_metrics_of_nodes(view->subjects, view->count, nodes)
+                       : 0;
+    for (size_t i = 0; i < count; i++) {
+        add_table(view, nodes[i]);
+    }
+}
+
+/* ---- opening and writing ---------------------------------------------------------------- */
+
+static void sum_stacks(struct rm_subject *subject)
+{
+    if (!rm_profile_is_there(&subject->run->profile)) {
+        return;
+    }
+    subject->sums = rm_page_alloc(subject->page, 1, sizeof *subject->sums);
+    if (subject->sums != NULL &&
+        rm_profile_sum(subject->run, subject->sources, subject->sums) != RESMON_OK) {
+        subject->page->is_broken = true;
+    }
+}
+
+static void open_subjects(struct rm_report *view, const struct rm_source_lines *sources)
+{
+    const struct rm_view_terms *terms = view->terms;
+    size_t points = terms->form == RM_FORM_DATA
+                        ? DATA_ROWS
+                        : part_of(ROWS, terms->count, LEAST_ROWS, MOST_ROWS);
+    view->subjects = rm_page_alloc(view->page, terms->count, sizeof *view->subjects);
+    for (size_t i = 0; view->subjects != NULL && i < terms->count; i++) {
+        struct rm_subject *subject = &view->subjects[i];
+        rm_subject_open(subject, view->page, terms->runs[i], sources, points);
+        sum_stacks(subject);
+        view->count++;
+        rm_answers_figures(subject, &subject->answers);
+        rm_answers_remarks(subject, &subject->remarks, terms->form == RM_FORM_BRIEF);
+    }
+    if (view->count > 0) {
+        rm_names_label(view->subjects, view->count);
+        view->page->title = rm_page_shown(
+            view->page, terms->title != NULL
+                            ? terms->title
+                            : rm_names_title(view->page, view->subjects, view->count));
+    }
+}
+
+static void close_subjects(struct rm_report *view)
+{
+    for (size_t i = 0; i < view->count; i++) {
+        if (view->subjects[i].sums != NULL) {
+            rm_profile_sums_free(view->subjects[i].sums);
+        }
+    }
+}
+
+static resmon_status result_of(const struct rm_buffer *out, const struct rm_page *page)
+{
+    if (out->status == RESMON_ERANGE) {
+        return rm_error(RESMON_ERANGE, "the report is larger than %zu MiB", out->bound >> 20);
+    }
+    return page->is_broken || out->status != RESMON_OK
+               ? rm_error(RESMON_ENOMEM, "out of memory for a report")
+               : RESMON_OK;
+}
+
+static void render(struct rm_buffer *out, struct rm_report *view)
+{
+    switch (view->terms->form) {
+    case RM_FORM_HTML:
+        rm_html_write(out, view);
+        break;
+    case RM_FORM_MARKDOWN:
+        rm_markdown_write(out, view->page);
+        break;
+    case RM_FORM_DATA:
+        rm_data_write(out, view);
+        break;
+    default:
+        rm_text_write(out, view->page, view->terms->width);
+    }
+}
+
+resmon_status rm_view_render(struct rm_buffer *out, struct rm_page *page,
+                             const struct rm_render *render)
+{
+    if (page->is_broken) {
+        /* What there is of it is of no use. */
+    } else if (render->form == RM_FORM_HTML) {
+        rm_html_write_compared(out, page, render->meta, render->subjects, render->count);
+    } else if (render->form == RM_FORM_MARKDOWN) {
+        rm_markdown_write(out, page);
+    } else {
+        rm_text_write(out, page, render->width > 0 ? render->width : RESMON_REPORT_WIDTH);
+    }
+    resmon_status status = result_of(out, page);
+    rm_page_free(page);
+    return status;
+}
+
+resmon_status rm_view_write(struct rm_buffer *out, const struct rm_view_terms *terms)
+{
+    struct rm_page page = {.title = ""};
+    struct rm_source_files files = {0};
+    const struct rm_source_lines sources = rm_source_lines_of(&files);
+    struct rm_report view = {.page = &page, .terms = terms};
+    open_subjects(&view, &sources);
+    if (view.count > 1) {
+        add_all(&view);
+    }
+    for (size_t i = 0; i < view.count; i++) {
+        add_run(&view, i);
+    }
+    if (!page.is_broken) {
+        render(out, &view);
+    }
+    resmon_status status = result_of(out, &page);
+    close_subjects(&view);
+    rm_page_free(&page);
+    rm_source_files_free(&files);
+    return status;
+}
+
+static resmon_status write_text(const struct rm_output *output, const void *text_)
+{
+    const struct rm_buffer *text = text_;
+    return rm_output_write(output, text->text, text->length);
+}
+
+resmon_status rm_view_save(const char *path, const struct rm_view_terms *terms)
+{
+    struct rm_buffer text;
+    rm_buffer_init(&text, MOST_BYTES);
+    resmon_status status = rm_view_write(&text, terms);
+    if (status == RESMON_OK) {
+        status = rm_outfile_save(path, write_text, &text);
+    }
+    rm_buffer_free(&text);
+    return status;
+}
+
+resmon_status rm_view_lines(struct rm_buffer *out, const struct resmon_run *run,
+                            const char *function, size_t width)
+{
+    const struct rm_view_terms terms = {.runs = &run, .count = 1, .form = RM_FORM_FULL};
+    struct rm_page page = {.title = ""};
+    struct rm_source_files files = {0};
+    const struct rm_source_lines sources = rm_source_lines_of(&files);
+    struct rm_report view = {.page = &page, .terms = &terms};
+    resmon_status status = RESMON_ENOMEM;
+    open_subjects(&view, &sources);
+    if (!page.is_broken) {
+        status = rm_profile_add_wanted(&view.subjects[0], function);
+        rm_text_write(out, &page, width);
+    }
+    status = page.is_broken || status == RESMON_OK ? result_of(out, &page) : status;
+    close_subjects(&view);
+    rm_page_free(&page);
+    rm_source_files_free(&files);
+    return status;
+}
+
+/* ---- one table -------------------------------------------------------------------------- */
+
+static struct rm_page_table *scopes_alone(struct rm_subject *subject)
+{
+    return rm_scopes_table(subject, RM_COLUMN_FULL, EVERYTHING);
+}
+
+static struct rm_page_table *metrics_alone(struct rm_subject *subject)
+{
+    return rm_metrics_all(subject->page, subject->run);
+}
+
+static struct rm_page_table *tags_alone(struct rm_subject *subject)
+{
+    return rm_tags_table(subject->page, subject->run, EVERYTHING);
+}
+
+static struct rm_page_table *sources_alone(struct rm_subject *subject)
+{
+    return rm_sources_table(subject->page, subject->run);
+}
+
+static struct rm_page_table *facts_alone(struct rm_subject *subject)
+{
+    return rm_facts_all(subject->page, subject->run);
+}
+
+static struct rm_page_table *energy_alone(struct rm_subject *subject)
+{
+    return subject->has_energy ? rm_energy_all(subject->page, subject->run) : NULL;
+}
+
+static struct rm_page_table *processes_alone(struct rm_subject *subject)
+{
+    return subject->run->process_count > 0 ? rm_processes_all(subject->page, subject->run) : NULL;
+}
+
+static struct rm_page_table *nodes_alone(struct rm_subject *subject)
+{
+    return rm_job_nodes(subject, RM_COLUMN_FULL, EVERYTHING);
+}
+
+static struct rm_page_table *ranks_alone(struct rm_subject *subject)
+{
+    return rm_job_ranks(subject, EVERYTHING);
+}
+
+static struct rm_page_table *catalogue(struct rm_subject *subject)
+{
+    return rm_metrics_catalogue(subject->page);
+}
+
+/* The last one needs no run. */
+static const struct alone {
+    const char *name, *matched; /* the column that a match is looked for in */
+    struct rm_page_table *(*make)(struct rm_subject *subject);
+} alone[] = {
+    {"metrics", "metric", metrics_alone},   {"scopes", "name", scopes_alone},
+    {"tags", "label", tags_alone},          {"sources", "source", sources_alone},
+    {"facts", "key", facts_alone},          {"energy", "component", energy_alone},
+    {"processes", "name", processes_alone}, {"nodes", "name", nodes_alone},
+    {"ranks", "node", ranks_alone},         {RM_TABLE_CATALOGUE, "name", catalogue},
+};
+
+const char *rm_view_table_name(size_t index)
+{
+    return index < RM_ARRAY_LEN(alone) ? alone[index].name : NULL;
+}
+
+/* Of the catalogue, one of several words. */
+static bool is_matching(const struct alone *one, const char *text, const char *match)
+{
+    if (one->make != catalogue || match[0] == '\0') {
+        return strstr(text, match) != NULL;
+    }
+    for (size_t length; *match != '\0'; match += length + strspn(match + length, " ")) {
+        char word[128];
+        length = strcspn(match, " ");
+        (void)rm_text_copy(word, sizeof word, match, length);
+        if (strstr(text, word) != NULL) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void keep_matching(struct rm_page_table *table, const struct alone *one, const char *match)
+{
+    size_t kept = 0, at = 0;
+    while (at + 1 < table->column_count && strcmp(table->columns[at].key, one->matched) != 0) {
+        at++;
+    }
+    for (size_t i = 0; i < table->count; i++) {
+        struct rm_page_cell *row = rm_page_cells(table, i);
+        if (is_matching(one, row[at].text, match)) {
+            memmove(rm_page_cells(table, kept++), row, table->column_count * sizeof *row);
+        }
+    }
+    table->count = kept;
+}
+
+resmon_status rm_view_table(struct rm_buffer *out, const struct resmon_run *run,
+                            const struct rm_table_terms *terms)
+{
+    struct rm_page page = {.title = ""};
+    struct rm_subject subject;
+    size_t at = 0;
+    while (at < RM_ARRAY_LEN(alone) && strcmp(alone[at].name, terms->table) != 0) {
+        at++;
+    }
+    if (at == RM_ARRAY_LEN(alone)) {
+        return rm_error(RESMON_ENOENT, "there is no table '%.32s'", terms->table);
+    }
+    subject = (struct rm_subject){.page = &page};
+    if (run != NULL) {
+        rm_subject_open(&subject, &page, run, NULL, 1);
+    }
+    struct rm_page_table *table = alone[at].make(&subject);
+    if (table != NULL) {
+        keep_matching(table, &alone[at], terms->match);
+        table->lead = "";
+    }
+    if (terms->form == RM_FORM_DATA) {
+        rm_data_write_table(out, table);
+    } else if (table != NULL && table->count > 0 && terms->form == RM_FORM_HTML) {
+        rm_html_table(out, table, NULL);
+    } else if (table != NULL && table->count > 0 && terms->form == RM_FORM_MARKDOWN) {
+        table->title = "";
+        rm_markdown_table(out, table, SIZE_MAX);
+    } else if (table != NULL && table->count > 0) {
+        rm_text_table(out, table, terms->width);
+    }
+    resmon_status status = result_of(out, &page);
+    rm_page_free(&page);
+    return status;
+}

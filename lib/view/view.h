@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Owns what is shown of runs in which form, and in which order: the one list of its parts.
+ */
+#ifndef RM_VIEW_VIEW_H
+#define RM_VIEW_VIEW_H
+
+#include "view/subject.h"
+
+/* Forms, as bits: a part is in some of them. */
+enum rm_form {
+    RM_FORM_BRIEF = 1, /* text */
+    RM_FORM_FULL = 2,
+    RM_FORM_HTML = 4,
+    RM_FORM_MARKDOWN = 8,
+    RM_FORM_DATA = 16,
+};
+
+/* What the caller says. */
+struct rm_view_terms {
+    const struct resmon_run *const *runs;
+    size_t count;
+    const char *title; /* NULL: what was run, and where */
+    enum rm_form form;
+    uint64_t parts; /* of data: RESMON_PAGE_*; 0: all */
+    size_t width;   /* of text, in columns */
+};
+
+/* Runs that are shown. */
+struct rm_report {
+    struct rm_page *page;
+    const struct rm_view_terms *terms;
+    struct rm_subject *subjects;
+    size_t count;
+};
+
+/** Whether it has a part of data; other forms have all. */
+bool rm_view_wants(const struct rm_report *view, uint64_t part);
+
+/** Appends the runs.  RESMON_ERANGE: more than the buffer may hold; RESMON_ENOMEM. */
+resmon_status rm_view_write(struct rm_buffer *out, const struct rm_view_terms *terms);
+
+/** Writes them to `path` (expanded by the caller), atomically. */
+resmon_status rm_view_save(const char *path, const struct rm_view_terms *terms);
+
+/** Appends tables by line, of one function or (NULL) of the hot ones.  RESMON_ENOENT. */
+resmon_status rm_view_lines(struct rm_buffer *out, const struct resmon_run *run,
+                            const char *function, size_t width);
+
+/* How a page that is not about runs alone is written. */
+struct rm_render {
+    enum rm_form form;           /* FULL: text; HTML, MARKDOWN */
+    size_t width;                /* 0: RESMON_REPORT_WIDTH */
+    const char *meta;            /* below the title of HTML; "" */
+    struct rm_subject *subjects; /* of charts, or none */
+    size_t count;
+};
+
+/** Appends a page and frees it.  RESMON_ENOMEM. */
+resmon_status rm_view_render(struct rm_buffer *out, struct rm_page *page,
+                             const struct rm_render *render);
+
+struct rm_table_terms {
+    const char *table; /* rm_view_table_name() */
+    const char *match; /* rows whose name contains it; "": all */
+    enum rm_form form; /* FULL: text, DATA: JSON, HTML, MARKDOWN */
+    size_t width;
+};
+
+#define RM_TABLE_CATALOGUE "catalogue" /* what there is to measure: of no run */
+
+/** The tables that can be had alone; NULL past the last. */
+const char *rm_view_table_name(size_t index);
+
+/** Appends one table with all of its rows; `run` NULL: the catalogue.  RESMON_ENOENT: there is no
+ * such table. */
+resmon_status rm_view_table(struct rm_buffer *out, const struct resmon_run *run,
+                            const struct rm_table_terms *terms);
+
+#endif
