@@ -288,12 +288,12 @@ struct differences {
 static void add_difference(struct rm_page *page, struct differences *differences,
                            const struct rm_groups *groups, size_t other)
 {
-    struct rm_diff *diff = &differences->items[differences->count];
+    struct rm_diff *diff = &differences->items[differences->count++]; /* freed, if made or not */
     if (rm_diff_make(diff, &groups->at[0], &groups->at[other], &differences->gate) != RESMON_OK) {
         page->is_broken = true;
         return;
     }
-    if (differences->count++ == 0) {
+    if (differences->count == 1) {
         (void)rm_page_add(page, RM_BLOCK_TITLE, "Compared with the first", NULL);
     }
     (void)rm_page_add(page, RM_BLOCK_LINE, rm_diff_statement(page, diff), NULL);
