@@ -4,6 +4,8 @@
 # first in PATH.
 #
 #   resmon_python   the word of a shell command that runs it
+#   resmon-python   the target that makes what the headers decide of the Python package, among its sources: an import of
+#                   these needs it, and the same is in a wheel
 
 if(NOT RESMON_PYTHON AND DEFINED ENV{RESMON_PYTHON})
   set(RESMON_PYTHON "$ENV{RESMON_PYTHON}")
@@ -16,3 +18,18 @@ if(NOT RESMON_PYTHON)
   set(RESMON_PYTHON python3)
 endif()
 set(resmon_python "\"\${RESMON_PYTHON:-${RESMON_PYTHON}}\"")
+
+set(resmon_package ${PROJECT_SOURCE_DIR}/bindings/python/resmon)
+set(resmon_made ${resmon_package}/_generated.py ${resmon_package}/_generated_records.py ${resmon_package}/__init__.pyi)
+if(PROJECT_IS_TOP_LEVEL AND EXISTS ${RESMON_PYTHON})
+  file(GLOB resmon_headers CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/include/resmon/*.h)
+  add_custom_command(OUTPUT ${resmon_made}
+    COMMAND ${RESMON_PYTHON} ${PROJECT_SOURCE_DIR}/cmake/make_python.py ${resmon_package}
+    DEPENDS ${resmon_headers} ${PROJECT_SOURCE_DIR}/lib/run/records.def ${PROJECT_SOURCE_DIR}/cmake/make_python.py
+      ${PROJECT_SOURCE_DIR}/cmake/make_records.py ${resmon_package}/__init__.py VERBATIM)
+  set(all "")
+  if(RESMON_BUILD_TESTS)
+    set(all ALL)
+  endif()
+  add_custom_target(resmon-python ${all} DEPENDS ${resmon_made})
+endif()

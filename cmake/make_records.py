@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Makes of lib/run/records.def what is not made by the compiler: the structs of the interface, the JSON Schema of the
-run document and its reference, and Python's tables and stubs.
+run document and its reference. (Python's classes are made of the structs: make_python.py.)
 
 Without arguments, writes them (the target "records"); with --check fails, and names them, where they are not what
 would be written (the test lint.records).
@@ -16,26 +16,25 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
 TABLE = "lib/run/records.def"
 MADE = "Made by cmake/make_records.py from lib/run/records.def: do not edit."
 
-# Of each type of a member: in C, its size and alignment, in Python's stubs, in the JSON Schema.
+# Of each type of a member: in C, its size and alignment, in the JSON Schema.
 UNKNOWN = {"type": ["number", "null"]}
 COUNT = {"type": "integer", "minimum": 0}
 TYPES = {
-    "TEXT": ("const char *", 8, "str", {"type": "string"}),
-    "COUNT": ("uint64_t ", 8, "int", COUNT),
-    "CALLS": ("uint64_t ", 8, "int", COUNT),
-    "INTEGER": ("int64_t ", 8, "int", {"type": "integer"}),
-    "SMALL": ("int32_t ", 4, "int", COUNT),
-    "NUMBER": ("double ", 8, "float", UNKNOWN),
-    "NUMBERS4": ("double ", 8, "Tuple[float, ...]", {"type": "array", "items": UNKNOWN, "minItems": 4, "maxItems": 4}),
-    "NUMBERS3": ("double ", 8, "Tuple[float, ...]", None),
-    "COUNTS3": ("uint64_t ", 8, "Tuple[int, ...]", None),
-    "ESTIMATE": ("resmon_estimate ", 8, "Estimate", UNKNOWN),
-    "ESTIMATES": ("const resmon_estimate *", 8, None, {"type": "array", "maxItems": 8, "items": UNKNOWN}),
-    "TIME": ("int64_t ", 8, "int",
-             {"type": "string", "pattern": r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{9}Z$"}),
-    "FLAG": ("uint64_t ", 8, "bool", {"type": "integer", "minimum": 0, "maximum": 1}),
-    "ADDRESS": ("uint64_t ", 8, "int", {"type": "string", "pattern": "^0x[0-9a-f]{1,16}$"}),
-    "STATUS": ("resmon_status ", 4, "int", {"type": "string", "pattern": "^RESMON_[A-Z0-9]+$"}),
+    "TEXT": ("const char *", 8, {"type": "string"}),
+    "COUNT": ("uint64_t ", 8, COUNT),
+    "CALLS": ("uint64_t ", 8, COUNT),
+    "INTEGER": ("int64_t ", 8, {"type": "integer"}),
+    "SMALL": ("int32_t ", 4, COUNT),
+    "NUMBER": ("double ", 8, UNKNOWN),
+    "NUMBERS4": ("double ", 8, {"type": "array", "items": UNKNOWN, "minItems": 4, "maxItems": 4}),
+    "NUMBERS3": ("double ", 8, None),
+    "COUNTS3": ("uint64_t ", 8, None),
+    "ESTIMATE": ("resmon_estimate ", 8, UNKNOWN),
+    "ESTIMATES": ("const resmon_estimate *", 8, {"type": "array", "maxItems": 8, "items": UNKNOWN}),
+    "TIME": ("int64_t ", 8, {"type": "string", "pattern": r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{9}Z$"}),
+    "FLAG": ("uint64_t ", 8, {"type": "integer", "minimum": 0, "maximum": 1}),
+    "ADDRESS": ("uint64_t ", 8, {"type": "string", "pattern": "^0x[0-9a-f]{1,16}$"}),
+    "STATUS": ("resmon_status ", 4, {"type": "string", "pattern": "^RESMON_[A-Z0-9]+$"}),
 }
 LENGTHS = {"NUMBERS4": "[4]", "NUMBERS3": "[3]", "COUNTS3": "[3]"}
 
@@ -211,7 +210,7 @@ def header():
 
 
 def member_schema(member):
-    schema = dict(TYPES[member.type][3]) if member.type in TYPES else {"enum": [w.word for w in words_of(member.type)]}
+    schema = dict(TYPES[member.type][2]) if member.type in TYPES else {"enum": [w.word for w in words_of(member.type)]}
     return {**schema, "description": said(member)}
 
 
@@ -228,7 +227,7 @@ def record_schema(name, more):
         if member.type in ("ESTIMATE", "ESTIMATES"):
             ends = {"low": "low end of the 95 % interval of an estimate", "high": "high end of the interval; null: not known"}
             for end, text in ends.items():
-                properties[f"{member.key}_{end}"] = {**TYPES[member.type][3], "description": text}
+                properties[f"{member.key}_{end}"] = {**TYPES[member.type][2], "description": text}
     schema = {"type": "object", "description": record.help, "properties": {**properties, **more.get("properties", {})},
               "required": required + more.get("required", []), "additionalProperties": False}
     schema.update({key: value for key, value in more.items() if key not in ("properties", "required", "$record")})
@@ -259,7 +258,7 @@ def type_for_people(member):
     if member.type not in TYPES:
         return ", ".join(word.word for word in words_of(member.type))
     unit = f", {member.unit}" if member.unit else ""
-    return names.get(member.type, "whole number" if TYPES[member.type][3] == COUNT or member.type == "INTEGER" else "number") + unit
+    return names.get(member.type, "whole number" if TYPES[member.type][2] == COUNT or member.type == "INTEGER" else "number") + unit
 
 
 def reference():
@@ -280,66 +279,10 @@ def reference():
     return "\n".join(lines)
 
 
-# ---- Python ---------------------------------------------------------------------------------------
-
-
-def python_name(c_type):
-    """resmon_run_info -> RunInfo."""
-    return "".join(part.capitalize() for part in c_type.split("_")[1:])
-
-
-def python_tables():
-    lines = ["# SPDX-License-Identifier: MIT", f'"""Structures and words of the records of a run.  {MADE}"""', "", "WORDS = {"]
-    for words in dict.fromkeys(word.words for word in WORDS):
-        pairs = ", ".join(f'{word.code}: "{word.word}"' for word in words_of(words))
-        lines.append(f'    "{words}": {{{pairs}}},')
-    lines += ["}", "", "# By the type of C: its members, each with its type, in their order; \"\" is a gap.", "STRUCTS = {"]
-    for c_type, records in public_types().items():
-        lines.append(f'    "{python_name(c_type)}": (')
-        members = [("", "SMALL") if m is None else (m.name, m.type) for m in layout(records)]
-        lines += [f'        ("{name}", "{kind}"),' for name, kind in members]
-        lines.append("    ),")
-    lines += ["}", "", "# Members of records, and what they are where nothing is known.", "NOTHING = {"]
-    for name in ("overhead", "dropped"):
-        pairs = ", ".join(f'"{m.key}": {None if m.type in ("NUMBER", "NUMBERS4") else 0}' for m in members_of(name) if m.key)
-        lines.append(f'    "{name}": {{{pairs}}},')
-    names = "".join(f'    "{attribute(m)[0]}",\n' for m in members_of("statistics") if m.name)
-    return "\n".join(lines + ["}", "", "# Attributes of the statistics of a column.", f"STATISTICS = (\n{names})", ""])
-
-
-def attribute(member):
-    is_time = member.name.endswith("_ns") and member.type != "TIME"
-    kind = TYPES[member.type][2] if member.type in TYPES else "str"
-    return (member.name[:-3] + "_s", "Estimate" if kind == "Estimate" else "float") if is_time else (member.name, kind)
-
-
-def stubs():
-    """records.pyi, with the members of each class between its marks."""
-    path = ROOT / "bindings/python/resmon/records.pyi"
-    by_name = {record.name: record for record in RECORDS}
-
-    def members(match):
-        lines = []
-        # What the class has of its own, behind the marks, goes before.
-        rest = re.match(r"(?:    .*\n)*", match.string[match.end():])
-        own = set(re.findall(r"^    (\w+):", rest.group(), re.M))
-        for member in members_of(*match.group(2).split(", ")):
-            if member.record not in by_name:
-                sys.exit(f"{path}: there is no record {member.record}")
-            name, kind = attribute(member)
-            if kind is not None and name not in own:
-                lines.append(f"    {name}: {kind}\n")
-        return match.group(1) + "".join(lines) + match.group(3)
-
-    return re.sub(r"(    # members of ([\w, ]+)\n)(?:    \w+: .*\n)*(    # end\n)", members, path.read_text(encoding="utf-8"))
-
-
 FILES = {
     "include/resmon/records.h": header,
     "lib/format/resmon-run.schema.json": schema,
     "docs/reference/run-document.md": reference,
-    "bindings/python/resmon/_records.py": python_tables,
-    "bindings/python/resmon/records.pyi": stubs,
 }
 
 

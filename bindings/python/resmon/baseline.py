@@ -2,28 +2,29 @@
 """Energy of work above the idle energy of the machine, with a confidence interval."""
 from ctypes import byref, c_void_p
 
-from . import _abi, records
+from . import _abi
+from . import _generated_records as made
 from ._library import lib, take_text
 from .run import Run
 
 
-class Compared(records.Record):
+class Compared(made.Compared):
     """A quantity of the work, of an idle period of the same time, and their difference with its 95 % interval.
 
     ``low`` and ``high`` are the ends of the interval; NaN: not known.
     """
 
-    __slots__ = tuple(name for name, _ in _abi.Compared._fields_)
+    __slots__ = ()
 
 
-class Comparison(records.Record):
+class Comparison(made.Comparison):
     """The work compared with idle: ``energy_j``, ``power_w``, ``gco2eq``, ``kgco2eq_year``.
 
     Each of the four is a :class:`Compared`. ``statement`` is the result in plain words, ``remark`` has what limits
     it. ``is_significant``: the interval does not contain 0.
     """
 
-    __slots__ = records._slots(_abi.Comparison, "text")
+    __slots__ = ("text",)
     _shown = ("statement",)
 
     @classmethod

@@ -5,7 +5,8 @@ import os
 import time
 from ctypes import byref, c_void_p
 
-from . import _abi, records
+from . import _abi
+from . import _generated_records as made
 from ._library import lib, take_text, text
 from .errors import ArgumentError, FormatError
 from .files import written
@@ -168,10 +169,10 @@ def bench(function, n=20, name=None, calls=None, warmup=1):
     return Bench().run(function, n, name, calls, warmup)
 
 
-class Row(records.Record):
+class Row(made.DiffRow):
     """One value of both sides: medians, the shift with its 95 % interval, p, and the verdict of its rule."""
 
-    __slots__ = records._slots(_abi.DiffRow)
+    __slots__ = ()
     _shown = ("path", "figure", "before", "after", "shift", "p", "verdict")
 
 
@@ -197,12 +198,7 @@ class Diff:
     @property
     def rows(self):
         """A :class:`Row` for each value of the run and of each scope."""
-        rows = []
-        for i in range(lib.diff_count(self._handle)):
-            struct = _abi.DiffRow()
-            lib.diff_get(self._handle, i, byref(struct))
-            rows.append(Row.of(struct))
-        return rows
+        return list(Row.each(lib.diff_count, lib.diff_get, self._handle))
 
     def text(self, form="text", full=False, width=0):
         """Returns the comparison as text.

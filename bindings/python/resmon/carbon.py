@@ -2,31 +2,31 @@
 """Converts energy to kWh, gCO2eq and liters of water, by the location of the machine."""
 from ctypes import byref
 
-from . import _abi, records
+from . import _generated_records as made
 from ._library import lib
 from .options import carbon_options, current_place, set_place
 
 __all__ = ["Cost", "Intensity", "cost", "intensity", "set_place"]
 
 
-class Intensity(records.Record):
+class Intensity(made.CarbonIntensity):
     """Carbon intensity of a place: g_per_kwh, pue, wue, and the source of the value.
 
     ``basis`` is "given", "cloud", "region", "country" or "world" (the average, for an unknown place).
     """
 
-    __slots__ = records._slots(_abi.CarbonIntensity)
+    __slots__ = ()
     _shown = ("g_per_kwh", "place", "year", "basis", "source")
 
 
-class Cost(records.Record):
+class Cost(made.CarbonCost):
     """Energy converted to kWh, gCO2eq and liters of water.
 
     coal_kg, natural_gas_kg and petroleum_kg are alternatives and must not be summed: kilograms of CO2 if all energy
     were made from this fuel.
     """
 
-    __slots__ = records._slots(_abi.CarbonCost)
+    __slots__ = ()
     _shown = ("it_kwh", "facility_kwh", "gco2eq", "water_l")
 
 
@@ -41,9 +41,7 @@ def intensity(place=None):
     :param place: "FR" or a dict as in Monitor(carbon=...). None: the place of set_place(), otherwise of the
         environment
     """
-    struct = _abi.CarbonIntensity()
-    lib.carbon_find(_options(place), byref(struct))
-    return Intensity.of(struct)
+    return Intensity.read(lib.carbon_find, _options(place))
 
 
 def cost(joules, place=None):
@@ -53,6 +51,4 @@ def cost(joules, place=None):
 
     :param place: as in :func:`intensity`
     """
-    struct = _abi.CarbonCost()
-    lib.carbon_convert(joules, _options(place), byref(struct))
-    return Cost.of(struct)
+    return Cost.read(lib.carbon_convert, joules, _options(place))

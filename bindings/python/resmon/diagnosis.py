@@ -2,14 +2,16 @@
 """Examines what can be measured on this machine, and how to enable the rest."""
 from ctypes import byref, c_void_p
 
-from . import _abi, html, records
+from . import _abi, html
+from .record import Record
 from ._library import encoded, lib, take_text
 
 
-class Finding(records.Record):
+class Finding(Record):
     """One finding: ``state`` is "ready", "not readable", "absent" or "garbled"; ``remedy`` is how to change it."""
 
     __slots__ = ("state", "group", "name", "what", "remedy")
+    _struct = "DoctorEntry"
     _shown = ("group", "name", "state")
 
     @classmethod
@@ -53,10 +55,7 @@ def doctor(fs_root=None, group=None):
     options = _abi.DoctorOptions(fs_root=encoded(fs_root, "fs_root"), group=encoded(group, "group"))
     lib.doctor_examine(byref(options), byref(handle))
     try:
-        struct, findings = _abi.DoctorEntry(), []
-        for index in range(lib.doctor_entry_count(handle)):
-            lib.doctor_get_entry(handle, index, byref(struct))
-            findings.append(Finding.of(struct))
+        findings = list(Finding.each(lib.doctor_entry_count, lib.doctor_get_entry, handle))
         return Diagnosis(findings, take_text(lib.doctor_report, handle), take_text(lib.doctor_rule, handle, 0))
     finally:
         lib.doctor_free(handle)

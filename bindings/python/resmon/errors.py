@@ -4,6 +4,12 @@
 All are :class:`Error`. Most are also the corresponding exception of Python, so that ``except FileNotFoundError``
 works as for ``open()``.
 """
+from __future__ import annotations
+
+from ._generated import STATUSES
+
+_NUMBERS = {name: number for number, (name, _) in STATUSES.items()}
+_CLASSES: dict[int, type[Error]] = {}
 
 
 class Error(Exception):
@@ -16,110 +22,80 @@ class Error(Exception):
     status = 0
     name = "RESMON_UNKNOWN"
 
-    def __init__(self, text, status=None):
+    def __init_subclass__(cls, of: str = "", **options: object) -> None:
+        super().__init_subclass__(**options)
+        if of:
+            cls.status, cls.name = _NUMBERS[of], "RESMON_" + of
+            _CLASSES[cls.status] = cls
+
+    def __init__(self, text: str, status: int | None = None) -> None:
         super().__init__(text, *(() if status is None else (status,)))
         if status is not None:
             self.status = status
 
-    def __str__(self):
+    def __str__(self) -> str:
         return str(self.args[0]) if self.args else self.name
 
 
-class LibraryError(Error, ImportError):
-    """libresmon.so cannot be loaded, or its version does not fit this package."""
-
-
-class ArgumentError(Error, ValueError):
+class ArgumentError(Error, ValueError, of="EINVAL"):
     """An argument, option or text is not valid."""
+
+
+class StateError(Error, RuntimeError, of="ESTATE"):
+    """The object is in the wrong state: started twice, used after stop, or in the child of a fork."""
+
+
+class NotFoundError(Error, KeyError, FileNotFoundError, of="ENOENT"):
+    """A file, metric or column does not exist."""
+
+
+class AccessError(Error, PermissionError, of="EACCES"):
+    """No permission."""
+
+
+class FormatError(Error, ValueError, of="EFORMAT"):
+    """A text or file is garbled, truncated or hostile."""
+
+
+class BusyError(Error, RuntimeError, of="EBUSY"):
+    """The resource is in use, for example scopes that another monitor has."""
+
+
+class NotSupportedError(Error, NotImplementedError, of="ENOTSUP"):
+    """This kernel, machine or build does not support it."""
+
+
+class LibraryError(Error, ImportError):  # type: ignore[misc]
+    """libresmon.so cannot be loaded, or its version does not fit this package."""
 
 
 class ArgumentTypeError(ArgumentError, TypeError):
     """An argument has a wrong type."""
 
 
-class StateError(Error, RuntimeError):
-    """The object is in the wrong state: started twice, used after stop, or in the child of a fork."""
+def _made(name: str, builtin: type[Exception], status: str) -> type[Error]:
+    """Makes the class of a status that few programs tell from others: Error with an exception of Python."""
+    members = {"__module__": __name__, "__doc__": STATUSES[_NUMBERS[status]][1].capitalize() + "."}
+    return type(name, (Error, builtin), members, of=status)  # type: ignore[call-overload, no-any-return]
 
 
-class OutOfMemoryError(Error, MemoryError):
-    """Out of memory."""
-
-
-class NotFoundError(Error, KeyError, FileNotFoundError):
-    """A file, metric or column does not exist."""
-
-
-class AccessError(Error, PermissionError):
-    """No permission."""
-
-
-class FormatError(Error, ValueError):
-    """A text or file is garbled, truncated or hostile."""
-
-
-class InputOutputError(Error, OSError):
-    """Reading or writing failed."""
-
-
-class NoSpaceError(Error, OSError):
-    """The disk, or a bounded table of the library, is full."""
-
-
-class BusyError(Error, RuntimeError):
-    """The resource is in use, for example scopes that another monitor has."""
-
-
-class NotSupportedError(Error, NotImplementedError):
-    """This kernel, machine or build does not support it."""
-
-
-class RangeError(Error, ValueError):
-    """A number is out of its bounds."""
-
-
-class NoProcessError(Error, ProcessLookupError):
-    """The process does not exist any more."""
-
-
-class VersionError(Error, ValueError):
-    """The data were made by a version of libresmon that this version cannot read."""
-
-
-class TimedOutError(Error, TimeoutError):
-    """The operation did not finish in time."""
-
-
-class NetworkError(Error, ConnectionError):
-    """A server cannot be reached, closes the connection, or cannot be trusted."""
-
-
-class RemoteError(Error, RuntimeError):
-    """A server refused the request."""
-
-
-class NoDeviceError(Error, RuntimeError):
-    """This machine does not have this kind of hardware."""
-
-
-_CLASSES = {
-    -1: (ArgumentError, "EINVAL"), -2: (StateError, "ESTATE"), -3: (OutOfMemoryError, "ENOMEM"),
-    -4: (NotFoundError, "ENOENT"), -5: (AccessError, "EACCES"), -6: (FormatError, "EFORMAT"),
-    -7: (InputOutputError, "EIO"), -8: (NoSpaceError, "ENOSPC"), -9: (BusyError, "EBUSY"),
-    -10: (NotSupportedError, "ENOTSUP"), -11: (RangeError, "ERANGE"), -12: (NoProcessError, "ESRCH"),
-    -13: (VersionError, "EVERSION"), -14: (TimedOutError, "ETIMEDOUT"), -15: (NetworkError, "ENET"),
-    -16: (RemoteError, "EREMOTE"), -17: (NoDeviceError, "ENODEV"),
-}
-
-for _status, (_class, _name) in _CLASSES.items():
-    _class.status = _status
-    _class.name = "RESMON_" + _name
+OutOfMemoryError = _made("OutOfMemoryError", MemoryError, "ENOMEM")
+InputOutputError = _made("InputOutputError", OSError, "EIO")
+NoSpaceError = _made("NoSpaceError", OSError, "ENOSPC")
+RangeError = _made("RangeError", ValueError, "ERANGE")
+NoProcessError = _made("NoProcessError", ProcessLookupError, "ESRCH")
+VersionError = _made("VersionError", ValueError, "EVERSION")
+TimedOutError = _made("TimedOutError", TimeoutError, "ETIMEDOUT")
+NetworkError = _made("NetworkError", ConnectionError, "ENET")
+RemoteError = _made("RemoteError", RuntimeError, "EREMOTE")
+NoDeviceError = _made("NoDeviceError", RuntimeError, "ENODEV")
 
 
 class ResmonWarning(UserWarning):
     """A part of the result will be missing; the text has the reason."""
 
 
-def warn(text):
+def warn(text: str) -> None:
     """Gives a ResmonWarning, at the line of the program that called the package."""
     import sys
     import warnings
@@ -129,12 +105,11 @@ def warn(text):
     warnings.warn(text, ResmonWarning, stacklevel=level)
 
 
-def error_of(status, text):
+def error_of(status: int, text: str) -> Error:
     """Returns the exception for a status."""
-    known = _CLASSES.get(status)
-    return known[0](text) if known else Error(text, status)
+    return _CLASSES[status](text) if status in _CLASSES else Error(text, status)
 
 
-def name_of(status):
+def name_of(status: int) -> str:
     """Returns the name of a status: "RESMON_ENOENT" for -4."""
-    return "RESMON_OK" if status == 0 else _CLASSES[status][0].name if status in _CLASSES else Error.name
+    return "RESMON_OK" if status == 0 else _CLASSES.get(status, Error).name

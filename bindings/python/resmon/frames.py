@@ -50,7 +50,7 @@ def frame_of_run(run, series, names):
 def frame_of_records(records, index=None):
     """Returns records as a DataFrame."""
     pandas = wanted("pandas", "to_pandas()")
-    names = records[0].__slots__ if records else []
+    names = records[0].members if records else []
     return pandas.DataFrame([record.to_dict() for record in records], columns=list(names), index=index)
 
 

@@ -2,14 +2,14 @@
 """The job that this process belongs to: which job, on which of its nodes, which rank."""
 from ctypes import byref, c_void_p
 
-from . import _abi, records
+from . import _generated_records as made
 from ._library import encoded, lib, text
 
 
-class Job(records.Record):
+class Job(made.JobInfo):
     """A job; texts are "" and numbers -1 if not known. ``hosts`` are the hosts of the job."""
 
-    __slots__ = records._slots(_abi.JobInfo, "hosts")
+    __slots__ = ("hosts",)
     _shown = ("system", "id", "node_name", "rank", "rank_count")
 
     def __bool__(self):
@@ -18,11 +18,10 @@ class Job(records.Record):
 
 def job():
     """Detects the job of this process; the result is false if there is none."""
-    handle, struct = c_void_p(), _abi.JobInfo()
+    handle = c_void_p()
     lib.job_detect(byref(handle))
     try:
-        lib.job_get_info(handle, byref(struct))
-        found = Job.of(struct)
+        found = Job.read(lib.job_get_info, handle)
         found.hosts = [text(lib.job_host(handle, index)) for index in range(lib.job_host_count(handle))]
         return found
     finally:

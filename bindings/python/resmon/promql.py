@@ -5,21 +5,13 @@ The server is at ``url``, "http://prometheus:9090". Options are token, ca_path, 
 """
 from ctypes import byref, c_double
 
-from . import _abi, records
+from . import _abi
+from ._generated_records import PodEnergy, PodPeak
 from ._library import encoded, lib
 from .options import milliseconds
 
 
-class PodPeak(records.Record):
-    """The highest use of a pod: cpu_cores, memory_bytes."""
-
-    __slots__ = records._slots(_abi.PodPeak)
-
-
-class PodEnergy(records.Record):
-    """Energy of a pod, or of several, by component, in J, from Kepler's counters; mean_w in W."""
-
-    __slots__ = records._slots(_abi.PodEnergy)
+__all__ = ["PodEnergy", "PodPeak", "pod_energy", "pod_peak", "pods_energy", "value"]
 
 
 def _options(url, token=None, ca_path=None, timeout=0.0, insecure_tls=False):
@@ -37,18 +29,13 @@ def value(url, query, at=0.0, **options):
 
 def pod_peak(url, namespace, pod, window=864000.0, **options):
     """Returns the highest CPU and memory use of a pod over the last `window` seconds (default ten days)."""
-    struct = _abi.PodPeak()
-    lib.promql_pod_peak(_options(url, **options), encoded(namespace, "namespace"), encoded(pod, "pod"), window,
-                        byref(struct))
-    return PodPeak.of(struct)
+    return PodPeak.read(lib.promql_pod_peak, _options(url, **options), encoded(namespace, "namespace"), encoded(pod, "pod"), window)
 
 
 def pod_energy(url, namespace, pod, begin, end, **options):
     """Returns the energy of a pod between two Unix times, and its mean power (mean_w)."""
-    struct = _abi.PodEnergy()
-    lib.promql_pod_energy(_options(url, **options), encoded(namespace, "namespace"), encoded(pod, "pod"), begin, end,
-                          byref(struct))
-    return PodEnergy.of(struct)
+    return PodEnergy.read(lib.promql_pod_energy, _options(url, **options), encoded(namespace, "namespace"), encoded(pod, "pod"),
+                          begin, end)
 
 
 def pods_energy(url, namespace, selector, begin, end, **options):
@@ -56,7 +43,5 @@ def pods_energy(url, namespace, selector, begin, end, **options):
 
     :param selector: label as kube-state-metrics has it, for example "job-name=train"
     """
-    struct = _abi.PodEnergy()
-    lib.promql_pods_energy(_options(url, **options), encoded(namespace, "namespace"), encoded(selector, "selector"), begin, end,
-                           byref(struct))
-    return PodEnergy.of(struct)
+    return PodEnergy.read(lib.promql_pods_energy, _options(url, **options), encoded(namespace, "namespace"),
+                          encoded(selector, "selector"), begin, end)

@@ -112,7 +112,7 @@ def _estimate(name, text, meter):
     scope that runs at the same time.
     """
     def cell(scope):
-        figure = human.UNKNOWN if getattr(scope, name).is_vague else _about(
+        figure = human.UNKNOWN if getattr(scope, name).is_uncertain else _about(
             text(getattr(scope, name)), getattr(scope, meter + "_provenance") == "sampled")
         is_again = meter in ("pcpu", "io") and (scope.concurrent_s > 0 or scope.threads > 1)
         return "||" + figure if is_again and figure != human.UNKNOWN else figure

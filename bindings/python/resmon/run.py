@@ -484,7 +484,7 @@ class Run(Recorded):
         struct = _abi.Headline()
         lib.run_get_headline(self, byref(struct))
         headline = records.Headline.of(struct)
-        return {name: getattr(headline, name) for name in headline.__slots__}
+        return {name: getattr(headline, name) for name in headline.members}
 
     def _index(self, name):
         indexes = self._cached("indexes", lambda: {column.name: i for i, column in enumerate(self._columns())})
@@ -492,21 +492,21 @@ class Run(Recorded):
             raise NotFoundError(f"the run has no column {name!r}{nearest(name, indexes)}")
         return indexes[name]
 
-    def _array(self, address, item):
+    def _array(self, pointer):
         """Returns memory of the run as a ctypes array that keeps the run alive."""
-        count = lib.run_row_count(self) if address else 0
-        array = (item * count).from_address(address) if count else (item * 0)()
+        count = lib.run_row_count(self) if pointer else 0
+        array = (pointer._type_ * count).from_address(ctypes.addressof(pointer.contents)) if count else (pointer._type_ * 0)()
         array.run = self
         return array
 
     def _series(self, index, series):
         if series not in _abi.SERIES:
             raise ArgumentError(f"series={series!r}: expected one of {', '.join(map(repr, _abi.SERIES))}")
-        array = self._array(lib.run_series(self, index, _abi.SERIES[series]), ctypes.c_double)
+        array = self._array(lib.run_series(self, index, _abi.SERIES[series]))
         return memoryview(array).cast("B").cast("d").toreadonly()
 
     def _row_times(self):
-        return self._array(lib.run_row_last_ns(self), ctypes.c_int64)
+        return self._array(lib.run_row_last_ns(self))
 
     # ---- for people -----------------------------------------------------------------------------
 

@@ -70,10 +70,10 @@ class _Callback:
         self.failure = ""
         self.index = None
         self.is_closed = False
-        members = {"start": _abi.OnRun(self._start), "rows": _abi.OnRows(self._rows), "close": _abi.OnClose(self._close)}
-        if on_stop is not None:
-            members["stop"] = _abi.OnRun(self._stop)
-        self.ops = _abi.SinkOps(name=encoded(name, "name"), **members)
+        self.ops = _abi.SinkOps(name=encoded(name, "name"))
+        for member, kind in self.ops._fields_:
+            if member in ("start", "rows", "close") or member == "stop" and on_stop is not None:
+                setattr(self.ops, member, kind(getattr(self, f"_{member}")))
 
     def is_in(self, thread):
         """Whether the thread is in a call of this callback."""

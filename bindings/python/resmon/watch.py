@@ -2,13 +2,14 @@
 """Resource use of this process between two moments, without a monitor."""
 from ctypes import byref, c_uint64
 
-from . import _abi, records
+from . import _abi
+from . import _generated_records as made
 from ._library import lib
 from .errors import ArgumentTypeError
 from .options import bits
 
 
-class Watched(records.Record):
+class Watched(made.Watched):
     """The values of a watch; NaN: not measured.
 
     ``wall_s``; ``cpu_s`` of the process; ``tree_cpu_s`` with its children ("pcpu"); ``rss_bytes`` at the end;
@@ -16,7 +17,7 @@ class Watched(records.Record):
     ``io_write_chars`` of all reads and writes; ``rss_provenance`` of the peak: "measured" is exact.
     """
 
-    __slots__ = records._slots(_abi.Watched)
+    __slots__ = ()
     _shown = ("wall_s", "cpu_s", "rss_bytes", "rss_peak_bytes", "rss_provenance")
 
 

@@ -435,7 +435,7 @@ def test_doctor():
 def test_records_equal_and_hash_by_what_is_known():
     def column(mean):
         statistics = resmon.records.Statistics()
-        for name in statistics.__slots__:
+        for name in statistics.members:
             setattr(statistics, name, (math.nan,) * 4 if name == "over_s" else math.nan)
         statistics.mean = mean
         return statistics

@@ -96,7 +96,7 @@ def test_cpu_of_threads_and_children():
     assert scope.pcpu_calls == 1 and scope.pcpu_s.low == scope.pcpu_s == scope.pcpu_s.high
     columns = monitor.scopes.table()[0]
     assert columns.index("CPU") + 1 == columns.index("thread CPU")
-    assert not scope.pcpu_s.is_vague and scope.io_read_chars.is_vague, "what is not known is vague"
+    assert not scope.pcpu_s.is_uncertain and scope.io_read_chars.is_uncertain, "what is not known is vague"
 
 
 def test_exception_ends_a_scope(monitor):
@@ -929,7 +929,7 @@ def test_counters_of_scopes():
         assert scope.counter_provenance == "measured"
         assert scope.counts["page-faults"] >= 2
         faults = scope.counts["page-faults"]
-        assert faults.low == faults == faults.high and not faults.is_vague
+        assert faults.low == faults == faults.high and not faults.is_uncertain
         assert m.scopes_by_name[0].counts["page-faults"].high == faults
     with pytest.raises(resmon.ArgumentError, match="scope_counters: the event cycles is given twice"):
         resmon.Monitor(scope_counters="cycles+cycles")

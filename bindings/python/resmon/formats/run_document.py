@@ -10,7 +10,7 @@ import re
 from datetime import datetime, timezone
 from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
 
-from .._records import NOTHING
+from .._generated import NOTHING
 from ..errors import FormatError
 from .checks import Number, is_finite, parse, shown
 from .field import Field, Figures, file_values
