@@ -47,6 +47,8 @@ def imports_of(path, package, modules):
             names = [name for name in imported_names(node, path, package) if name in modules]
             deepest = [name for name in names if not any(other.startswith(f"{name}.") for other in names)]
             found.extend((name, node.lineno, is_in_function) for name in deepest)
+        if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
+            return  # a program that runs imports none of it
         for child in ast.iter_child_nodes(node):
             visit(child, is_in_function or isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)))
     visit(ast.parse(path.read_text(encoding="utf-8")), False)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Texts that are made of the tables of options, sinks and metrics are as they would be made now: tables of
-docs/reference, and Python's keywords in the stub and the docstring of Monitor; so is the table of the options of CMake.
+docs/reference, and Python's keywords in the types and the docstring of Monitor; so is the table of the options of CMake.
 --update writes them.
 
     check_options.py SOURCES BUILD [--update]
@@ -182,10 +182,10 @@ def table_of_headers():
 
 # ---- Python -----------------------------------------------------------------------------------------
 
-TYPES = {"duration": "Union[float, str]", "count": "int", "share": "float", "number": "float", "names": "_Names",
-         "choice": "str", "flag": "bool", "text": "str", "secret": "str", "path": "_Path"}
+TYPES = {"duration": "float | str", "count": "int", "share": "float", "number": "float", "names": "Names",
+         "choice": "str", "flag": "bool", "text": "str", "secret": "str", "path": "Path"}
 # What is wider in Python than the table says, and what stands in the signature by itself.
-WIDER = {"scopes": "Union[_Names, bool]", "mlflow": "Union[bool, str, Mapping[str, Any]]"}
+WIDER = {"scopes": "Names | bool", "mlflow": "bool | str | Mapping[str, Any]"}
 BY_ITSELF = ("interval",)
 
 
@@ -199,13 +199,13 @@ def keywords():
     for sink in sinks:
         is_path = any(option.key == sink.main and option.type == "path" for option in of(sink.name))
         others = ", ".join(option.key for option in of(sink.name) if option.key != sink.main)
-        yield (sink.name, WIDER.get(sink.name, "_Sink" if is_path else "Union[str, Mapping[str, Any]]"),
+        yield (sink.name, WIDER.get(sink.name, "Sink" if is_path else "str | Mapping[str, Any]"),
                f"{sink.help}; its {sink.main}" + (f", or a dict, also with {others}" if others else ""))
 
 
-def stub():
+def types():
     for name, kind, _ in keywords():
-        yield f"        {name}: Optional[{kind}] = ...,"
+        yield f"    {name}: {kind} | None"
 
 
 def docstring():
@@ -226,7 +226,7 @@ MADE = [
     ("docs/reference/sinks.md", "<!-- generated: options of sinks -->", "<!-- generated: end -->", table_of_sink_options),
     ("docs/reference/metrics.md", "<!-- generated: metrics -->", "<!-- generated: end -->", table_of_metrics),
     ("docs/reference/c-api.md", "<!-- generated: headers -->", "<!-- generated: end -->", table_of_headers),
-    ("bindings/python/resmon/monitor.pyi", "# generated: keywords", "# generated: end", stub),
+    ("bindings/python/resmon/_types.py", "# generated: keywords", "# generated: end", types),
     ("bindings/python/resmon/monitor.py", ".. generated: keywords", ".. generated: end", docstring),
 ]
 problems = [*kept_in_bare_build(), *wrong_on_screen()]

@@ -10,6 +10,10 @@ import ctypes
 from ._generated import *  # noqa: F403
 from ._generated import CALLBACKS, STRUCTS, WORDS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 TRUTH = {0: False, 1: True}
 _PLAIN = {"void": None, "status": ctypes.c_int32, "size_t": ctypes.c_size_t, "bool64": ctypes.c_uint64, **{
     name: getattr(ctypes, f"c_{name}") for name in ("double", "int", "int32", "uint32", "int64", "uint64", "char", "char_p", "void_p")},
@@ -43,7 +47,7 @@ def type_of(word):
     return globals().get(word) or __getattr__(word)
 
 
-def __getattr__(name):
+def __getattr__(name: str) -> Any:
     if name in STRUCTS:
         fields = [field.split(":") for field in STRUCTS[name].split()]
         members = {"_fields_": [(field, type_of(word)) for field, word in fields], "__module__": __name__,

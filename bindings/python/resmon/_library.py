@@ -106,7 +106,7 @@ class _Functions:
         return function
 
 
-lib = _Functions()
+lib: Any = _Functions()
 
 
 def take_text(function, *arguments):

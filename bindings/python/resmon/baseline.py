@@ -1,11 +1,18 @@
 # SPDX-License-Identifier: MIT
 """Energy of work above the idle energy of the machine, with a confidence interval."""
+from __future__ import annotations
+
 from ctypes import byref, c_void_p
 
 from . import _abi
 from . import _generated_records as made
 from ._library import lib, take_text
-from .run import Run
+from .run import Recorded, Run
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
 
 
 class Compared(made.Compared):
@@ -39,7 +46,7 @@ class Comparison(made.Comparison):
         return self.text.rstrip("\n")
 
 
-def measure_idle(seconds):
+def measure_idle(seconds: float) -> Run:
     """Records the idle machine while this thread sleeps, and returns a :class:`~resmon.Run` to compare with.
 
     ::
@@ -58,12 +65,13 @@ def measure_idle(seconds):
     return Run._own(handle)
 
 
-def _handles(runs):
-    runs = [run._get_run() for run in (runs if isinstance(runs, (list, tuple)) else [runs])]
-    return runs, (c_void_p * max(len(runs), 1))(*(run._as_parameter_ for run in runs))
+def _handles(runs: Recorded | Sequence[Recorded]) -> tuple[list[Run], Any]:
+    found = [run._get_run() for run in ([runs] if isinstance(runs, Recorded) else runs)]
+    return found, (c_void_p * max(len(found), 1))(*(run._as_parameter_ for run in found))
 
 
-def compare(work, idle, hours_per_day=0.0, days_per_year=0.0):
+def compare(work: Recorded | Sequence[Recorded], idle: Recorded | Sequence[Recorded], hours_per_day: float = 0.0,
+            days_per_year: float = 0.0) -> Comparison:
     """Compares one or several runs of the work with one or several idle runs, and returns a :class:`Comparison`.
 
     NotFoundError: a run has no energy values, or no component is known in all runs. RangeError: a run is shorter than
@@ -74,9 +82,9 @@ def compare(work, idle, hours_per_day=0.0, days_per_year=0.0):
     :param hours_per_day: for kgco2eq_year: hours of work per day, at most 24; default 8
     :param days_per_year: for kgco2eq_year: days of work per year, at most 366; default 365
     """
-    work, work_handles = _handles(work)
-    idle, idle_handles = _handles(idle)
+    work_runs, work_handles = _handles(work)
+    idle_runs, idle_handles = _handles(idle)
     options = _abi.ComparisonOptions(hours_per_day=hours_per_day, days_per_year=days_per_year)
     struct = _abi.Comparison()
-    lib.compare_runs(work_handles, len(work), idle_handles, len(idle), byref(options), byref(struct))
+    lib.compare_runs(work_handles, len(work_runs), idle_handles, len(idle_runs), byref(options), byref(struct))
     return Comparison.of(struct)

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Benchmarks and comparisons: repeated calls of a function, groups of runs, and the verdict of a gate."""
+from __future__ import annotations
+
 import json
 import os
 import time
@@ -12,18 +14,27 @@ from .errors import ArgumentError, FormatError
 from .files import written
 from .run import Recorded, load
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Any, Union
+
+    from ._types import Path
+
+    Side = Union["Bench", Path, Recorded, Sequence[Union[Recorded, Path]]]
+
 _LEAST_S = 1e-3  # that a run of calls takes, so that reading clocks weighs nothing
 
 
 class Bench:
     """A benchmark: named groups of runs, with the values of each run and of its scopes."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self._handle = c_void_p()
         lib.bench_new(byref(self._handle))
 
     @classmethod
-    def load(cls, path):
+    def load(cls, path: Path) -> Bench:
         """Reads a file of :meth:`save`, of ``resmon bench -o``, or of hyperfine, and returns a benchmark.
 
         FormatError: the file is none of these. NotFoundError, AccessError: it cannot be opened.
@@ -38,11 +49,12 @@ class Bench:
         if getattr(self, "_handle", None):
             lib.bench_free(self._handle)
 
-    def add(self, run, name="run"):
+    def add(self, run: Recorded, name: str = "run") -> None:
         """Adds a run (of a stopped monitor, or loaded) to the group with this name."""
         lib.bench_add(self._handle, name.encode(), run._get_run()._as_parameter_)
 
-    def run(self, function, n=20, name=None, calls=None, warmup=1):
+    def run(self, function: Callable[[], object], n: int = 20, name: str | None = None, calls: int | None = None,
+            warmup: int = 1) -> Bench:
         """Measures a function that takes no arguments, and returns this benchmark.
 
         An exception of the function ends the benchmark and is raised. ArgumentError: n, calls or warmup is below 1.
@@ -71,7 +83,7 @@ class Bench:
         if calls is None:
             repeated = range(_calls_of(function))
         options = _abi.BenchOptions(runs=n, calls=1, warmup=1, batch=len(repeated))
-        name = name or getattr(function, "__qualname__", "function")
+        name = str(name or getattr(function, "__qualname__", "function"))
         try:
             lib.bench_run(self._handle, name.encode(), _abi.BenchFunction(call), None, byref(options))
         except Exception:
@@ -81,19 +93,19 @@ class Bench:
         return self
 
     @property
-    def names(self):
+    def names(self) -> list[str]:
         """Names of the groups."""
         return [text(lib.bench_name(self._handle, i)) for i in range(lib.bench_count(self._handle))]
 
-    def __len__(self):
+    def __len__(self) -> int:
         return lib.bench_count(self._handle)
 
     @property
-    def results(self):
+    def results(self) -> list[dict[str, Any]]:
         """All results, as in the JSON file: a dict for each group."""
         return json.loads(self.text("json"))["results"]
 
-    def values(self, figure="wall", scope="", name=None):
+    def values(self, figure: str = "wall", scope: str = "", name: str | None = None) -> list[float | None]:
         """Returns one value of each run; [] if the group does not have this value.
 
         :param figure: name of the value, such as "wall", "cpu", "peak"
@@ -111,7 +123,7 @@ class Bench:
             raise ArgumentError(f"this benchmark has no {name!r}; it has {', '.join(map(repr, names)) or 'no group'}")
         return names.index(name)
 
-    def text(self, form="text"):
+    def text(self, form: str = "text") -> str:
         """Returns the benchmark as text.
 
         :param form: "text" (for people), "html", "json", "bmf" (Bencher), "github" (github-action-benchmark) or "go"
@@ -119,7 +131,7 @@ class Bench:
         """
         return take_text(lib.bench_text, self._handle, form.encode())
 
-    def save(self, path, form="json"):
+    def save(self, path: Path, form: str = "json") -> None:
         """Writes the benchmark to a file, in a form of :meth:`text`."""
         with written(path) as (file, _):
             file.write(self.text(form).encode())
@@ -148,7 +160,8 @@ def _calls_of(function):
     return calls
 
 
-def bench(function, n=20, name=None, calls=None, warmup=1):
+def bench(function: Callable[[], object], n: int = 20, name: str | None = None, calls: int | None = None,
+          warmup: int = 1) -> Bench:
     """Measures a function repeatedly: wall and CPU time and I/O per call, and the exact peak RSS of the process.
 
     ::
@@ -179,7 +192,8 @@ class Row(made.DiffRow):
 class Diff:
     """A comparison of two groups of runs; ``verdict`` has the result."""
 
-    def __init__(self, before, after, fail=None, before_name=None, after_name=None):
+    def __init__(self, before: Bench, after: Bench, fail: str | Sequence[str] | None = None,
+                 before_name: str | None = None, after_name: str | None = None) -> None:
         self._sides = before, after  # they must live as long
         self._handle = c_void_p()
         gate = None if fail is None else "\n".join([fail] if isinstance(fail, str) else fail).encode()
@@ -191,16 +205,16 @@ class Diff:
             lib.diff_free(self._handle)
 
     @property
-    def verdict(self):
+    def verdict(self) -> str:
         """Verdict of all rules: "worse", "not worse", "cannot tell", or "none" if there is no rule."""
         return _abi.VERDICTS[lib.diff_verdict(self._handle)]
 
     @property
-    def rows(self):
+    def rows(self) -> list[Row]:
         """A :class:`Row` for each value of the run and of each scope."""
         return list(Row.each(lib.diff_count, lib.diff_get, self._handle))
 
-    def text(self, form="text", full=False, width=0):
+    def text(self, form: str = "text", full: bool = False, width: int = 0) -> str:
         """Returns the comparison as text.
 
         :param form: "text" (for people), "html", "markdown", "json" or "junit"
@@ -209,12 +223,12 @@ class Diff:
         """
         return take_text(lib.diff_text, self._handle, form.encode(), width, full)
 
-    def show_runs(self, before, after):
+    def show_runs(self, before: Recorded, after: Recorded) -> None:
         """Selects a run of each side for the charts and difference flame graphs of the "html" form."""
         self._shown = before._get_run(), after._get_run()  # they must live as long
         lib.diff_set_runs(self._handle, *(run._as_parameter_ for run in self._shown))
 
-    def save(self, path, form="html"):
+    def save(self, path: Path, form: str = "html") -> None:
         """Writes the comparison to a file, in a form of :meth:`text`."""
         with written(path) as (file, _):
             file.write(self.text(form).encode())
@@ -243,7 +257,7 @@ def _bench_of(side):
     return made
 
 
-def diff(before, after, fail=None):
+def diff(before: Side, after: Side, fail: str | Sequence[str] | None = None) -> Diff:
     """Compares two sides and returns a :class:`Diff` with a verdict.
 
     ::
@@ -264,8 +278,8 @@ def diff(before, after, fail=None):
 class Trend:
     """Values over a series of benchmarks in the order of time, and where their level changed (E-divisive)."""
 
-    def __init__(self):
-        self._benches = []  # they must live as long
+    def __init__(self) -> None:
+        self._benches: list[Bench] = []  # they must live as long
         self._handle = c_void_p()
         lib.trend_new(byref(self._handle))
 
@@ -273,13 +287,13 @@ class Trend:
         if getattr(self, "_handle", None):
             lib.trend_free(self._handle)
 
-    def add(self, bench, label):
+    def add(self, bench: Bench, label: str) -> None:
         """Adds a benchmark under a label, such as a commit."""
         self._benches.append(bench)
         lib.trend_add(self._handle, label.encode(), bench._handle)
 
     @property
-    def series(self):
+    def series(self) -> list[dict[str, Any]]:
         """A dict for each value of each command on each kind of machine.
 
         It has the medians and the ``changes``. ``benchmarks`` are indexes of :attr:`labels`.
@@ -287,11 +301,11 @@ class Trend:
         return json.loads(self.text("json"))["series"]
 
     @property
-    def labels(self):
+    def labels(self) -> list[str]:
         """Labels of the benchmarks, in the order of time."""
         return [bench["label"] for bench in json.loads(self.text("json"))["benchmarks"]]
 
-    def text(self, form="text", width=0):
+    def text(self, form: str = "text", width: int = 0) -> str:
         """Returns the trend as text.
 
         :param form: "text" (for people), "html" or "json"
@@ -299,12 +313,12 @@ class Trend:
         """
         return take_text(lib.trend_text, self._handle, form.encode(), width)
 
-    def save(self, path, form="html"):
+    def save(self, path: Path, form: str = "html") -> None:
         """Writes the trend to a file, in a form of :meth:`text`."""
         with written(path) as (file, _):
             file.write(self.text(form).encode())
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self._benches)
 
     def __str__(self):
@@ -314,7 +328,7 @@ class Trend:
         return f"<resmon.Trend of {len(self)} benchmarks>"
 
 
-def trend(paths):
+def trend(paths: Path | Sequence[Path]) -> Trend:
     """Returns the :class:`Trend` of the benchmarks in a directory (its .json files), or of a list of files.
 
     The label of a benchmark is its file name without the suffix: "abc" for "abc.json".

@@ -1,10 +1,16 @@
 # SPDX-License-Identifier: MIT
 """Converts energy to kWh, gCO2eq and liters of water, by the location of the machine."""
+from __future__ import annotations
+
 from ctypes import byref
 
 from . import _generated_records as made
 from ._library import lib
 from .options import carbon_options, current_place, set_place
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ._types import Place
 
 __all__ = ["Cost", "Intensity", "cost", "intensity", "set_place"]
 
@@ -35,7 +41,7 @@ def _options(place):
     return byref(carbon_options(place)) if place is not None else None
 
 
-def intensity(place=None):
+def intensity(place: Place | None = None) -> Intensity:
     """Returns the carbon intensity at a place (:class:`Intensity`).
 
     :param place: "FR" or a dict as in Monitor(carbon=...). None: the place of set_place(), otherwise of the
@@ -44,7 +50,7 @@ def intensity(place=None):
     return Intensity.read(lib.carbon_find, _options(place))
 
 
-def cost(joules, place=None):
+def cost(joules: float, place: Place | None = None) -> Cost:
     """Converts joules to kWh, gCO2eq and water at a place (:class:`Cost`).
 
     ArgumentError: joules is negative or not finite.

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Many runs as tables: from documents and recordings in directories, or from a Parquet dataset made of them."""
+from __future__ import annotations
+
 import hashlib
 import math
 import os
@@ -12,13 +14,20 @@ from .errors import ArgumentError, Error, NotFoundError, OutOfMemoryError, Resmo
 from .frames import wanted
 from .run import load
 
-PARTITIONS = ("date", "user", "job_name")
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from ._types import Path
+
+PARTITIONS: tuple[str, ...] = ("date", "user", "job_name")
 _BATCH = 250  # runs that are in memory at a time
 _PART = re.compile(r"(.+)\.(r\d+|monitor)\.p\d+\.")  # JOB.NODE.rRANK.pPID of `resmon job`; JOB may have dots
 _NO_VALUE = "unknown"  # of what a dataset is divided by
 
 # Tables: name and type of each column.  A column keeps both for ever; new ones come last.
-TABLES = {
+TABLES: dict[str, tuple[tuple[str, str], ...]] = {
     "runs": (
         ("run_id", "string"), ("date", "string"), ("user", "string"), ("job_name", "string"), ("file", "string"),
         ("start", "timestamp"), ("state", "string"), ("end_reason", "string"), ("exit_status", "int64"), ("signal", "string"),
@@ -206,21 +215,21 @@ class Dataset:
         self._tables = {}
 
     @property
-    def runs(self):
+    def runs(self) -> Any:
         """One row for each run (pyarrow.Table)."""
         return self.table("runs")
 
     @property
-    def scopes(self):
+    def scopes(self) -> Any:
         """One row for each scope of each run (pyarrow.Table)."""
         return self.table("scopes")
 
     @property
-    def nodes(self):
+    def nodes(self) -> Any:
         """One row for each node of each merged run (pyarrow.Table)."""
         return self.table("nodes")
 
-    def table(self, name):
+    def table(self, name: str) -> Any:
         """Returns the table with this name ("runs", "scopes" or "nodes"), all of it in memory."""
         if name not in TABLES:
             raise ArgumentError(f"there is no table {name!r}; expected one of {', '.join(map(repr, TABLES))}")
@@ -254,7 +263,7 @@ class Dataset:
         if rows["runs"]:
             yield {name: _table_of(name, rows[name]) for name in TABLES}
 
-    def save(self, directory, progress=None):
+    def save(self, directory: Path, progress: Callable[[int], object] | None = None) -> int:
         """Adds the runs that a Parquet dataset does not yet have, and returns their number.
 
         The dataset is created if it does not exist. Each table is a dataset of its own, divided by date, user and
@@ -303,7 +312,7 @@ def _stored(sources):
     return found
 
 
-def dataset(*sources):
+def dataset(*sources: Path) -> Dataset:
     """Opens many runs as tables, and returns a :class:`Dataset`.
 
     ::

@@ -1,10 +1,16 @@
 # SPDX-License-Identifier: MIT
 """Examines what can be measured on this machine, and how to enable the rest."""
+from __future__ import annotations
+
 from ctypes import byref, c_void_p
 
 from . import _abi, html
 from .record import Record
 from ._library import encoded, lib, take_text
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 
 class Finding(Record):
@@ -30,10 +36,10 @@ class Diagnosis:
     def __init__(self, findings, report, rules):
         self.findings, self._report, self.rules = findings, report, rules
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[Finding]:
         return iter(self.findings)
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self.findings)
 
     def __repr__(self):
@@ -45,7 +51,7 @@ class Diagnosis:
         return html.wrap(html.table(["group", "name", "state", "what"], rows, 4))
 
 
-def doctor(fs_root=None, group=None):
+def doctor(fs_root: str | None = None, group: str | None = None) -> Diagnosis:
     """Examines what this process can measure on this machine, and returns a :class:`Diagnosis`.
 
     :param fs_root: directory to read proc/, sys/, dev/ and etc/ below; default "/"

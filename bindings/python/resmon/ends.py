@@ -5,16 +5,22 @@ The library knows the exit status, and handles the signals that end a program. T
 know: the uncaught exception, an interrupt (after which Python ends itself by SIGINT, without C exit handlers), and
 ``os._exit()``. Without a run nothing is changed.
 """
+from __future__ import annotations
+
 import atexit
 import functools
 import os
 import sys
-from _signal import SIGINT
+from _signal import SIGINT  # type: ignore[import-not-found]
 from ctypes import byref
 
 from . import _abi
 from ._library import lib
 from .errors import Error
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 _FAILED, _INTERRUPTED = 3, 4
 assert _abi.ENDS[_FAILED] == "failed" and _abi.ENDS[_INTERRUPTED] == "interrupted"
@@ -70,7 +76,8 @@ def _at_exit():
         pass  # it is over, or another process's
 
 
-_leaving = {}  # what os._exit() calls, once it is watched, with the SystemExit that it stands for: in which process
+# What os._exit() calls, once it is watched, with the SystemExit that it stands for: in which process.
+_leaving: dict[Callable[[SystemExit], object], int] = {}
 
 
 def watch_exit(leave_with):

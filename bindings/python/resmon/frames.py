@@ -5,7 +5,7 @@ from .arrow import stream_capsule
 from .errors import ArgumentError, Error
 
 
-class MissingPackage(Error, ImportError):
+class MissingPackage(Error, ImportError):  # type: ignore[misc]
     """An optional package is not installed."""
 
 

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The job that this process belongs to: which job, on which of its nodes, which rank."""
+from __future__ import annotations
+
 from ctypes import byref, c_void_p
 
 from . import _generated_records as made
@@ -10,13 +12,14 @@ class Job(made.JobInfo):
     """A job; texts are "" and numbers -1 if not known. ``hosts`` are the hosts of the job."""
 
     __slots__ = ("hosts",)
+    hosts: list[str]
     _shown = ("system", "id", "node_name", "rank", "rank_count")
 
-    def __bool__(self):
+    def __bool__(self) -> bool:
         return bool(self.system)
 
 
-def job():
+def job() -> Job:
     """Detects the job of this process; the result is false if there is none."""
     handle = c_void_p()
     lib.job_detect(byref(handle))
@@ -28,7 +31,7 @@ def job():
         lib.job_free(handle)
 
 
-def hostlist(names):
+def hostlist(names: str) -> list[str]:
     """Returns the names in a Slurm host list: "n[001-003,7]"."""
     handle = c_void_p()
     lib.hostlist_expand(encoded(names, "host list"), byref(handle))

@@ -4,6 +4,8 @@
 ``%load_ext resmon`` loads them. ``%%resmon`` measures a cell, ``%resmon on`` measures every cell, ``%resmon_bench``
 repeats a statement.
 """
+from __future__ import annotations
+
 import math
 import time
 
@@ -287,7 +289,7 @@ def _parsed(line):
     return options
 
 
-_loaded = {}
+_loaded: dict[object, Magics] = {}
 
 
 def load_ipython_extension(shell):

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Merges the runs of a job's nodes and ranks into one run."""
+from __future__ import annotations
+
 import os
 import warnings
 from ctypes import byref, c_void_p
@@ -8,8 +10,12 @@ from ._library import lib
 from .errors import Error, NotFoundError, OutOfMemoryError, ResmonWarning
 from .run import Recorded, Run, load
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ._types import Path
 
-def merge(*runs):
+
+def merge(*runs: Recorded | Path) -> Run:
     """Merges the runs of a job's nodes and ranks into one :class:`~resmon.Run`.
 
     ::

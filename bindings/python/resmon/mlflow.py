@@ -5,6 +5,8 @@ A server gets it through the library's own sink. A store without a server (``sql
 mlflow package, or a directory) gets it through the package: the data that the sink would send go into a spool file,
 and the package reads them from there.
 """
+from __future__ import annotations
+
 import contextlib
 import json
 import os
@@ -18,6 +20,13 @@ from . import _abi
 from ._library import encoded, lib
 from .errors import Error, FormatError, InputOutputError, NotFoundError, RemoteError, warn
 from .options import sink_text
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from ._types import Path
+    from .run import Recorded
 
 _SERVERS = ("http://", "https://")
 _STORES = ("file:", "sqlite:", "mysql", "postgresql", "mssql", "databricks")  # what the mlflow package writes to itself, or a path
@@ -233,7 +242,7 @@ def upload_left(monitor, uri):
 # ---- runs that are there, and files ---------------------------------------------------------------
 
 
-def push(run, **options):
+def push(run: Recorded, **options: Any) -> None:
     """Sends an existing run to MLflow: a document, or the recording of a killed job.
 
     Returns when the run is sent or stored in a spool file. RemoteError: the store refused the data.
@@ -248,7 +257,7 @@ def push(run, **options):
         store.deliver()
 
 
-def replay(path, **options):
+def replay(path: Path, **options: Any) -> dict[str, int | str]:
     """Sends the data of a spool file, which an unavailable server did not receive.
 
     Returns {"requests": ..., "sent": ..., "refused": ..., "run_id": ...}. NotFoundError: there is no such file.

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The object that observes a process: ``with resmon.Monitor() as m: ...``."""
+from __future__ import annotations
+
 import atexit
 import os
 import sys
@@ -15,6 +17,18 @@ from .options import carbon_options, current_place, note_place, place_of, text_o
 from .options import sinks as sink_kinds
 from .run import Recorded, Run
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import TracebackType
+    from typing import Any
+
+    from typing_extensions import Unpack
+
+    from ._types import Options
+    from .records import SinkInfo
+    from .sinks import Sample
+
 
 def _default_name():
     notebook = os.environ.get("JPY_SESSION_NAME") if "ipykernel" in sys.modules else None
@@ -25,7 +39,7 @@ def _default_name():
 _SCOPES = {True: "all", False: "none"}
 
 
-def _options_text(options, has_trace):
+def _options_text(options: dict[str, Any], has_trace: bool) -> bytes:
     """Returns the options of a monitor, without its sinks, as the text that the library parses."""
     own = {key: value for key, value in options.items() if key not in sink_kinds() and key != "carbon"}
     if isinstance(own.get("scopes"), bool):
@@ -142,23 +156,26 @@ class Monitor(Recorded):
     _free = staticmethod(lib.monitor_free)
     _stop_library = staticmethod(lib.monitor_stop)
 
-    def __init__(self, interval=None, *, on_sample=None, **options):
-        self._as_parameter_ = None
+    def __init__(self, interval: float | str | None = None, *, on_sample: Callable[[Sample], object] | None = None,
+                 **options: Unpack[Options]) -> None:
+        self._as_parameter_: Any = None
         self._state = "new"
         self._is_left = False  # to the exit of the process
-        self._final = None
+        self._final: Run | None = None
         self._pid = os.getpid()
-        self._callbacks, self._stores, self._servers = [], [], []
+        self._callbacks: list[Any] = []
+        self._stores: list[Any] = []
+        self._servers: list[str | None] = []
         self._lock = RLock()  # held while it is started or stopped: the library wants one thread at a time for that
         wanted = {kind: value for kind, value in options.items() if kind in sink_kinds() and value is not None and
                   value is not False}
         text = _options_text({**options, "interval": interval}, "trace" in wanted)
         handle = c_void_p()
         lib.monitor_new_text(text, byref(handle))
-        self._as_parameter_ = handle
-        if options.get("carbon") is not None:
-            carbon_options(options["carbon"])  # it refuses what is none
-            note_place(options["carbon"])
+        self._as_parameter_, place = handle, options.get("carbon")
+        if place is not None:
+            carbon_options(place)  # it refuses what is none
+            note_place(place)
         for kind, value in wanted.items():
             sinks.add(self, kind, value)
         if on_sample is not None:
@@ -166,7 +183,7 @@ class Monitor(Recorded):
 
     # ---- life -----------------------------------------------------------------------------------
 
-    def start(self):
+    def start(self) -> Monitor:
         """Takes the first sample, starts the sampling thread, and returns the monitor.
 
         A monitor can be started once: otherwise StateError. BusyError: another monitor has the scopes, or a running
@@ -185,7 +202,7 @@ class Monitor(Recorded):
             ends.watch_exit(_stop_all)
         return self
 
-    def stop(self):
+    def stop(self) -> Monitor:
         """Takes the last sample, waits until the sinks have finished, and returns the monitor.
 
         The wait is limited by stop_timeout. If a sink failed at the end, its error is raised, but the monitor has
@@ -244,10 +261,10 @@ class Monitor(Recorded):
         self._note_stopped()
         return True
 
-    def __enter__(self):
+    def __enter__(self) -> Monitor:
         return self if self._state == "running" else self.start()
 
-    def __exit__(self, kind, error, _trace):
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _trace: TracebackType | None) -> None:
         if kind is not None and self._state == "running":
             self._note(kind, error)
             self._note_end(error)
@@ -291,13 +308,13 @@ class Monitor(Recorded):
         raise ArgumentTypeError("a monitor cannot be copied or pickled; use its snapshot()")
 
     @property
-    def state(self):
+    def state(self) -> str:
         """State of the monitor: "new", "running" or "stopped"."""
         return self._state
 
     # ---- while it runs --------------------------------------------------------------------------
 
-    def tag(self, label):
+    def tag(self, label: object) -> None:
         """Sets a tag: a label at this moment, of which at most 111 bytes are kept.
 
         Any thread. StateError: the monitor is not running.
@@ -309,21 +326,21 @@ class Monitor(Recorded):
             raise StateError("a tag can be set while the monitor runs, but it " + (
                 f"is {state}" if self._pid == os.getpid() else f"belongs to process {self._pid}, which forked")) from None
 
-    def set_label(self, label):
+    def set_label(self, label: object) -> None:
         """Sets the label of the run, which describes its current work; at most 127 bytes are kept.
 
         StateError: the monitor is not running.
         """
         lib.monitor_set_label(self, encoded(str(label), "label"))
 
-    def sample_now(self):
+    def sample_now(self) -> None:
         """Takes a sample now, and returns when it is recorded.
 
         StateError: the monitor is not running.
         """
         lib.monitor_sample_now(self)
 
-    def snapshot(self):
+    def snapshot(self) -> Run:
         """Returns the data recorded so far, or in the end, as an immutable :class:`~resmon.Run`.
 
         Stack frames are symbolized (function and line) when the monitor has stopped; until then they are module and
@@ -343,7 +360,7 @@ class Monitor(Recorded):
             self._final = self.snapshot()
         return self._final
 
-    def live(self, seconds=1.0):
+    def live(self, seconds: float = 1.0) -> None:
         """Shows the values in a notebook and updates them while the monitor runs.
 
         Starts the monitor if it is new.
@@ -355,7 +372,8 @@ class Monitor(Recorded):
 
     # ---- sinks ----------------------------------------------------------------------------------
 
-    def add_callback(self, on_sample, on_stop=None, name="callback"):
+    def add_callback(self, on_sample: Callable[[Sample], object], on_stop: Callable[[Run], object] | None = None,
+                     name: str = "callback") -> None:
         """Adds functions that are called with the samples and with the final run; before start only.
 
         The functions are called from a thread of the library. A slow function loses samples (counted in
@@ -369,7 +387,7 @@ class Monitor(Recorded):
         sinks.add_callback(self, on_sample, on_stop, name)
 
     @property
-    def sinks(self):
+    def sinks(self) -> list[SinkInfo]:
         """State of each sink (:class:`~resmon.records.SinkInfo`), in the order in which they were added."""
         struct, found = _abi.SinkInfo(), []
         for index in range(lib.monitor_sink_count(self)):
@@ -394,7 +412,7 @@ class Monitor(Recorded):
         return super()._repr_html_()
 
 
-_running = weakref.WeakSet()
+_running: weakref.WeakSet[Monitor] = weakref.WeakSet()
 
 
 def _stop_all(error=None):

@@ -3,6 +3,8 @@
 
 Names, types and values of options are defined in the library; its table is read once, with the first option.
 """
+from __future__ import annotations
+
 import math
 import operator
 from collections.abc import Mapping
@@ -34,7 +36,7 @@ def sinks():
     return found
 
 
-def keywords():
+def keywords() -> str:
     """Returns all options of monitors and sinks, with bounds, defaults and help, as text."""
     return take_text(lib.option_text)
 

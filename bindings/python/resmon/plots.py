@@ -1,10 +1,20 @@
 # SPDX-License-Identifier: MIT
 """Plots of a run: CPU, memory, read and write over time, tags as vertical labels, and further panels with data."""
+from __future__ import annotations
+
 import math
 
 from . import human, views
 from .errors import ArgumentError
 from .frames import wanted
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from ._types import Path
+    from .run import Recorded
 
 
 def _panels():
@@ -34,7 +44,7 @@ class Plot:
     def __init__(self, figure, axes):
         self.figure, self.axes = figure, axes
 
-    def save(self, path, **options):
+    def save(self, path: Path, **options: Any) -> None:
         """Writes the figure; the suffix of the path selects the format."""
         self.figure.savefig(path, **options)
 
@@ -220,7 +230,8 @@ def _cells(pyplot, names, figsize):
     return figure, cells
 
 
-def plot(run, *panels, title=None, tags=True, figsize=None):
+def plot(run: Recorded, *panels: str | Sequence[str], title: str | None = None, tags: bool = True,
+         figsize: tuple[float, float] | None = None) -> Plot:
     """Plots a run with matplotlib, and returns a :class:`Plot`.
 
     ::

@@ -95,11 +95,10 @@ class _WithStatus(Record):
     """What may be unavailable."""
 
     __slots__ = ()
-    available: bool
 
     @classmethod
     def of(cls, struct: Any) -> Any:
-        record = super().of(struct)
+        record: Any = super().of(struct)
         record.available = struct.status == 0
         return record
 
@@ -109,6 +108,7 @@ class Source(_WithStatus, made.Source):
 
     __slots__ = ("available",)
     _shown = ("name", "available", "reason")
+    available: bool
 
 
 class Counter(_WithStatus, made.Counter):
@@ -116,6 +116,7 @@ class Counter(_WithStatus, made.Counter):
 
     __slots__ = ("available",)
     _shown = ("name", "available", "reason")
+    available: bool
 
 
 class Scope(made.Scope):
@@ -157,6 +158,7 @@ class StackInfo(_WithStatus, made.StackInfo):
 
     __slots__ = ("available",)
     _shown = ("available", "reason", "samples", "weight", "total")
+    available: bool
 
 
 class PeakStack(Record):

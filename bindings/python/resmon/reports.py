@@ -1,12 +1,21 @@
 # SPDX-License-Identifier: MIT
 """resmon.report(): one or several runs as a file for people: self-contained HTML, PDF, or Markdown."""
+from __future__ import annotations
+
 import contextlib
 import errno
 import os
 import stat
 
 from .errors import AccessError, ArgumentError, ArgumentTypeError, Error, InputOutputError, NoSpaceError, NotFoundError
-from .run import Recorded, load_all
+from .run import Recorded, Run, load_all
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from ._types import Path
 
 _ERRORS = {
     NotFoundError: (errno.ENOENT, errno.ENOTDIR, errno.ENODEV, errno.ENXIO),
@@ -18,7 +27,7 @@ _FORMS = {".html": 0, ".htm": 0, ".md": 1, ".markdown": 1}  # as in pages
 _CLASS_OF = {number: cls for cls, numbers in _ERRORS.items() for number in numbers}
 
 
-def _runs_of(runs):
+def _runs_of(runs: Any) -> list[Run]:
     """Returns the runs of the argument of report()."""
     if isinstance(runs, (Recorded, str, bytes, os.PathLike)):
         runs = [runs]
@@ -27,7 +36,7 @@ def _runs_of(runs):
         if isinstance(one, Recorded):
             found.append(one._get_run())
         elif isinstance(one, (str, bytes, os.PathLike)):
-            found.extend(load_all(one))
+            found.extend(load_all(os.fsdecode(one)))
         else:
             raise ArgumentTypeError(f"runs: expected a run, monitor, path or a list of them, not {type(one).__name__}")
     if not found:
@@ -71,7 +80,7 @@ def _written(path):
         raise
 
 
-def report(runs, path, *, title=None):
+def report(runs: Recorded | Path | Sequence[Recorded | Path], path: Path, *, title: str | None = None) -> None:
     """Writes a report for people: resource use over time and by phase, energy, and what is not known.
 
     ::

@@ -1,9 +1,24 @@
 # SPDX-License-Identifier: MIT
 """Sequences and mappings of a run that print as tables: scopes, sources, tags, events, statistics."""
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 
 from . import html, human
 from .errors import NotFoundError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from typing import Any, TypeVar, overload
+
+    from .records import Event, Scope, Source, Statistics, Tag
+
+    _Record = TypeVar("_Record")
+else:
+    def overload(function):
+        """Does nothing: other signatures are for type checkers."""
+        return function
 
 _NAN = float("nan")
 
@@ -15,23 +30,27 @@ def nearest(name, known, otherwise="; resmon.metrics() lists what can be"):
     return f": did you mean {' or '.join(map(repr, near))}?" if near else otherwise
 
 
-class _List(Sequence):
+class _List(Sequence["_Record"]):
     """A sequence of records that prints as a table."""
 
-    def __init__(self, items):
+    def __init__(self, items: Iterable[_Record]) -> None:
         self._items = tuple(items)
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self._items)
 
-    def __getitem__(self, index):
+    @overload
+    def __getitem__(self, index: int) -> _Record: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[_Record]: ...
+    def __getitem__(self, index: Any) -> Any:
         return self._items[index]
 
-    def table(self):
+    def table(self) -> tuple[list[str], list[list[object]], int]:
         """Returns headers, rows, and the number of text columns from the left."""
         raise NotImplementedError
 
-    def to_pandas(self):
+    def to_pandas(self) -> Any:
         """Returns a DataFrame with a row for each record."""
         from .frames import frame_of_records
         return frame_of_records(self._items)
@@ -61,14 +80,18 @@ def _kept(name):
     return f"{text[:54].decode('utf-8', 'ignore')}~{(number ^ number >> 32) % 2 ** 32:08x}"
 
 
-class Scopes(_List):
+class Scopes(_List["Scope"]):
     """The tree of scopes in preorder; ``scopes["train/epoch"]`` finds a scope by its path.
 
     A "/" in a name is "\\\\/" in a path; "/" alone also finds it if only one scope matches. NotFoundError: no such
     path.
     """
 
-    def __getitem__(self, index):
+    @overload
+    def __getitem__(self, index: int | str) -> Scope: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Scope]: ...
+    def __getitem__(self, index: Any) -> Any:
         if not isinstance(index, str):
             return super().__getitem__(index)
         for scope in self._items:
@@ -161,16 +184,16 @@ def brief_columns(scopes, *more):
     return [(name, make) for name, make in SCOPE_COLUMNS if name in wanted]
 
 
-class Sources(_List):
+class Sources(_List["Source"]):
     """Sources of the values; ``sources.missing`` are those that could not be read, with the reason."""
 
     @property
-    def missing(self):
+    def missing(self) -> Sources:
         """Sources that are unavailable, except absent hardware."""
         return Sources(source for source in self._items if source.status not in (0, -17))
 
     @property
-    def remarks(self):
+    def remarks(self) -> Sources:
         """Sources with a remark: those that are missing, and others with the reason for absent values."""
         return Sources(source for source in self._items if source.reason and source.status != -17)
 
@@ -181,14 +204,14 @@ class Sources(_List):
         return ["source", "available", "quality", "remark", "reads", "failures", "cost of one"], rows, 4
 
 
-class Tags(_List):
+class Tags(_List["Tag"]):
     """The tags of a run, oldest first."""
 
     def table(self):
         return ["label", "at"], [[tag.label, human.seconds_text(tag.t_s)] for tag in self._items], 1
 
 
-class Events(_List):
+class Events(_List["Event"]):
     """Individual scope instances."""
 
     def table(self):
@@ -197,7 +220,7 @@ class Events(_List):
         return ["scope", "thread", "start", "duration"], rows, 2
 
 
-class Summary(Mapping):
+class Summary(Mapping[str, "Statistics"]):
     """Statistics over every sample by name: ``summary["proc.mem.rss"].max``.
 
     Printed, it is the brief report of the library; :meth:`text` also returns the full one. NotFoundError: the metric
@@ -208,7 +231,7 @@ class Summary(Mapping):
         self._statistics = statistics
         self._report = report
 
-    def text(self, full=False, width=None):
+    def text(self, full: bool = False, width: int | None = None) -> str:
         """Returns the report of the run.
 
         :param full: True: all values; default: one screen
@@ -216,7 +239,7 @@ class Summary(Mapping):
         """
         return self._report(full, width).rstrip("\n")
 
-    def __getitem__(self, name):
+    def __getitem__(self, name: str) -> Statistics:
         try:
             return self._statistics[name]
         except KeyError:
@@ -229,16 +252,16 @@ class Summary(Mapping):
         """Returns the statistics of a name, or `default`."""
         return self._statistics.get(name, default)
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[str]:
         return iter(self._statistics)
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self._statistics)
 
     def __repr__(self):
         return self.text()
 
-    def table(self):
+    def table(self) -> tuple[list[str], list[list[object]], int]:
         rows = []
         for name, one in self._statistics.items():
             per = "/s" if one.is_counter else ""
@@ -249,7 +272,7 @@ class Summary(Mapping):
     def _repr_html_(self):
         return html.wrap(html.table(*self.table()))
 
-    def to_pandas(self):
+    def to_pandas(self) -> Any:
         """Returns a DataFrame with a row for each metric."""
         from .frames import frame_of_records
         return frame_of_records(list(self._statistics.values()), index=list(self._statistics))

@@ -4,6 +4,8 @@
 :class:`Recorded` has the properties and methods of a run. A :class:`Run` is loaded from a file or is a snapshot. A
 :class:`~resmon.Monitor` has the same members, while it runs and after.
 """
+from __future__ import annotations
+
 import ctypes
 import os
 from ctypes import byref, c_char_p, c_void_p
@@ -12,6 +14,17 @@ from . import _abi, human, records
 from ._library import encoded, lib, take_text, text
 from .errors import ArgumentError, ArgumentTypeError, Error, FormatError, NotFoundError
 from .results import Events, Scopes, Sources, Summary, Tags, nearest
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from ._types import Path
+    from .plots import Plot
+    from .records import (Column, Counter, End, Energy, Info, Line, Metric, Node, PeakStack, Process, Rank, Spread, StackInfo,
+                          Usage)
+    from .stacks import Functions, Stacks
 
 _NAN = float("nan")
 
@@ -29,7 +42,7 @@ class Recorded:
     Times are in seconds, sizes in bytes, energies in joules; unknown values are NaN.
     """
 
-    def _get_run(self):
+    def _get_run(self) -> Run:
         """Returns the Run that has the data."""
         raise NotImplementedError
 
@@ -41,17 +54,17 @@ class Recorded:
     # ---- figures --------------------------------------------------------------------------------
 
     @property
-    def info(self):
+    def info(self) -> Info:
         """The run as a whole (:class:`~resmon.records.Info`): state, label, start, duration, overhead, dropped data."""
         return self._get_run()._info()
 
     @property
-    def end(self):
+    def end(self) -> End:
         """How the program ended (:class:`~resmon.records.End`): reason, exit status, signal, text of the exception."""
         return self._get_run()._end()
 
     @property
-    def usage(self):
+    def usage(self) -> Usage | None:
         """Resource use by the kernel's accounting when the process ended (:class:`~resmon.records.Usage`).
 
         It includes children that were waited for. Only runs of the command ``resmon run`` have it; otherwise None.
@@ -59,17 +72,17 @@ class Recorded:
         return self._get_run()._usage()
 
     @property
-    def summary(self):
+    def summary(self) -> Summary:
         """Statistics of all columns (:class:`~resmon.results.Summary`); printed, it is the report of the run."""
         return self._get_run()._summary()
 
     @property
-    def scopes(self):
+    def scopes(self) -> Scopes:
         """The tree of scopes (:class:`~resmon.results.Scopes`): ``run.scopes["train/step"].wall_s``."""
         return self._get_run()._scopes()
 
     @property
-    def scopes_by_name(self):
+    def scopes_by_name(self) -> Scopes:
         """The scopes of each name together, from all places in the tree, most self time first.
 
         A scope inside another scope of the same name is already in the time of the outer one: ``wall_s``, ``cpu_s``,
@@ -78,53 +91,53 @@ class Recorded:
         return self._get_run()._scopes_by_name()
 
     @property
-    def sources(self):
+    def sources(self) -> Sources:
         """The sources (:class:`~resmon.results.Sources`): which could be read, and why others are unavailable."""
         run = self._get_run()
         return Sources(_all(run, lib.run_source_count, lib.run_get_source, _abi.RunSource, records.Source))
 
     @property
-    def processes(self):
+    def processes(self) -> list[Process]:
         """The processes whose scopes are in a run of the command ``resmon run``; otherwise empty."""
         run = self._get_run()
         return list(_all(run, lib.run_process_count, lib.run_get_process, _abi.RunProcess, records.Process))
 
     @property
-    def nodes(self):
+    def nodes(self) -> list[Node]:
         """The nodes of a merged run (:func:`resmon.merge`); otherwise empty."""
         run = self._get_run()
         return list(_all(run, lib.run_node_count, lib.run_get_node, _abi.RunNode, records.Node))
 
     @property
-    def ranks(self):
+    def ranks(self) -> list[Rank]:
         """The ranks of a merged run, in their order; otherwise empty."""
         run = self._get_run()
         return list(_all(run, lib.run_rank_count, lib.run_get_rank, _abi.RunRank, records.Rank))
 
     @property
-    def over_ranks(self):
+    def over_ranks(self) -> dict[str, Spread]:
         """Imbalance of the ranks of a merged run: a :class:`~resmon.records.Spread` for each scope, by its path."""
         return self._get_run()._spreads()
 
     @property
-    def tags(self):
+    def tags(self) -> Tags:
         """The tags that the program set (:class:`~resmon.results.Tags`)."""
         run = self._get_run()
         return Tags(_all(run, lib.run_tag_count, lib.run_get_tag, _abi.RunTag, records.Tag))
 
     @property
-    def events(self):
+    def events(self) -> Events:
         """The newest scope instances of each thread; the option ``events`` limits their number."""
         run = self._get_run()
         return Events(_all(run, lib.run_event_count, lib.run_get_event, _abi.RunEvent, records.Event))
 
     @property
-    def counters(self):
+    def counters(self) -> list[Counter]:
         """Performance counters of scopes (with scopes="perf"); each scope has its values in ``counts``."""
         return list(_all(self._get_run(), lib.run_counter_count, lib.run_get_counter, _abi.RunCounter, records.Counter))
 
     @property
-    def checkpoints(self):
+    def checkpoints(self) -> list[Line]:
         """Lines with RESMON_LINE() of a C or C++ program, with the values measured up to each.
 
         lines() shows them as tables. For Python functions, use resmon.lines.
@@ -132,19 +145,19 @@ class Recorded:
         return list(_all(self._get_run(), lib.run_line_count, lib.run_get_line, _abi.RunLine, records.Line))
 
     @property
-    def energy(self):
+    def energy(self) -> Energy | None:
         """Energy in joules and emissions in gCO2eq (:class:`~resmon.records.Energy`); None if energy was not sampled.
         """
         return self._get_run()._energy()
 
     @property
-    def figures(self):
+    def figures(self) -> dict[str, float]:
         """18 values that describe a job on one node, by the names that MLflow gets; NaN: not measured."""
         run = self._get_run()
         return {text(lib.node_figure_name(i)): lib.run_node_figure(run, i) for i in range(lib.node_figure_count())}
 
     @property
-    def headline(self):
+    def headline(self) -> dict[str, Any]:
         """The most important values, by name; NaN: not known.
 
         CPU time and I/O are of the process and its children; ``read_bytes`` and ``write_bytes`` are from and to
@@ -155,9 +168,10 @@ class Recorded:
         return self._get_run()._headline()
 
     @property
-    def facts(self):
+    def facts(self) -> dict[str, dict[str, str | int | float]]:
         """Values that do not change: {"run": ..., "machine": ..., "job": ..., "settings": ..., "energy": ...}."""
-        run, groups, fact = self._get_run(), {}, _abi.RunFactEntry()
+        groups: dict[str, dict[str, str | int | float]] = {}
+        run, fact = self._get_run(), _abi.RunFactEntry()
         for index in range(lib.run_fact_count(run)):
             lib.run_get_fact(run, index, byref(fact))
             value = text(fact.value)
@@ -169,12 +183,12 @@ class Recorded:
     # ---- stacks ---------------------------------------------------------------------------------
 
     @property
-    def stacks(self):
+    def stacks(self) -> Stacks:
         """The sampled stacks (``Monitor(stacks="cpu+memory")``), each with its scope, frames and weights."""
         return self._get_run()._stacks()
 
     @property
-    def stack_info(self):
+    def stack_info(self) -> dict[str, StackInfo]:
         """A :class:`~resmon.records.StackInfo` for each kind of stacks: "cpu", "memory", "file".
 
         It has the number of samples, their weight with its 95 % interval, and the total: CPU time, or the growth of
@@ -184,7 +198,7 @@ class Recorded:
         return info_of(self._get_run())
 
     @property
-    def stack_losses(self):
+    def stack_losses(self) -> dict[str, int]:
         """Numbers of stack samples that were lost or cut, by cause.
 
         "ring full", "no room", "blocked": lost samples; "too deep", "not unwound": cut samples; "threads": threads
@@ -194,7 +208,7 @@ class Recorded:
         return losses_of(self._get_run())
 
     @property
-    def peak_stacks(self):
+    def peak_stacks(self) -> list[PeakStack]:
         """Stack of each thread when memory was high (``Monitor(stacks="peak")``).
 
         The RSS was ``rss_bytes`` then; ``highest_rss_bytes`` is the highest RSS that was seen.
@@ -202,7 +216,7 @@ class Recorded:
         from .stacks import peak_of
         return peak_of(self._get_run())
 
-    def functions(self, kind="cpu"):
+    def functions(self, kind: str = "cpu") -> Functions:
         """Returns the CPU time or memory of each function, self and inclusive (:class:`~resmon.stacks.Functions`).
 
         :param kind: "cpu" (s), "memory" or "file" (B)
@@ -211,7 +225,7 @@ class Recorded:
         kind_of(kind)
         return functions_of(self.stacks, kind, self.stack_info[kind].total)
 
-    def lines(self, function=None):
+    def lines(self, function: str | None = None) -> str:
         """Returns tables by source line, as text, from checkpoints and stacks.
 
         :param function: name of a function; default: the hot functions
@@ -221,11 +235,11 @@ class Recorded:
     # ---- the table ------------------------------------------------------------------------------
 
     @property
-    def columns(self):
+    def columns(self) -> list[Column]:
         """The columns of the table (:class:`~resmon.records.Column`)."""
         return self._get_run()._columns()
 
-    def series(self, name, series="value"):
+    def series(self, name: str, series: str = "value") -> memoryview:
         """Returns one column as a read-only memoryview of doubles, without a copy; NaN: not read.
 
         NotFoundError: there is no such column.
@@ -238,12 +252,12 @@ class Recorded:
         return run._series(run._index(name), series)
 
     @property
-    def times(self):
+    def times(self) -> list[float]:
         """End of each row, in seconds since the start."""
         run = self._get_run()
         return [t / 1e9 for t in run._row_times()]
 
-    def to_pandas(self, series="value", columns=None):
+    def to_pandas(self, series: str = "value", columns: str | Sequence[str] | None = None) -> Any:
         """Returns the table as a DataFrame, with a column for each metric.
 
         The index is "elapsed" in seconds; the column "time" is in UTC. A row covers one sample. In long runs (more
@@ -256,19 +270,19 @@ class Recorded:
         from .frames import frame_of_run
         return frame_of_run(self._get_run(), series, [columns] if isinstance(columns, str) else columns)
 
-    def to_arrow(self, series="value"):
+    def to_arrow(self, series: str = "value") -> Any:
         """Returns the table as a pyarrow.Table, without copying the values."""
         from .frames import arrow_table
         return arrow_table(self._get_run(), series)
 
-    def __arrow_c_stream__(self, requested_schema=None):
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """The Arrow PyCapsule interface: pyarrow.table(run), polars.DataFrame(run), duckdb."""
         from .arrow import stream_capsule
         return stream_capsule(self._get_run(), "value")
 
     # ---- files ----------------------------------------------------------------------------------
 
-    def save(self, path):
+    def save(self, path: Path) -> None:
         """Writes the run document (JSON), atomically.
 
         "%p", "%h", "%j", "%r" in the path become process, host, job and rank. ArgumentError: the suffix is that of a
@@ -280,15 +294,15 @@ class Recorded:
                                 f"write the table as {ending}")
         lib.run_save(self._get_run(), encoded(path, "path"))
 
-    def save_csv(self, path):
+    def save_csv(self, path: Path) -> None:
         """Writes the table as CSV, and its columns to a second file beside it."""
         lib.run_save_csv(self._get_run(), encoded(path, "path"))
 
-    def save_trace(self, path):
+    def save_trace(self, path: Path) -> None:
         """Writes a trace for Perfetto, speedscope or the Firefox profiler."""
         save_trace([self._get_run()], path)
 
-    def save_folded(self, path, kind="cpu"):
+    def save_folded(self, path: Path, kind: str = "cpu") -> None:
         """Writes stacks as lines for flamegraph.pl and similar tools.
 
         NotFoundError: the run has no stacks of this kind.
@@ -298,11 +312,11 @@ class Recorded:
         from .stacks import kind_of
         lib.run_save_folded(self._get_run(), kind_of(kind), encoded(path, "path"))
 
-    def save_pprof(self, path):
+    def save_pprof(self, path: Path) -> None:
         """Writes stacks for pprof and speedscope.app; NotFoundError: the run has none."""
         lib.run_save_pprof(self._get_run(), encoded(path, "path"))
 
-    def append_emissions(self, path, process=False):
+    def append_emissions(self, path: Path, process: bool = False) -> None:
         """Appends a line to an emissions.csv of codecarbon.
 
         :param process: True: the energy of the program's share; default: of the machine
@@ -310,7 +324,7 @@ class Recorded:
         options = _abi.EmissionsOptions(path=encoded(path, "path"), flags=_abi.EMISSIONS_PROCESS if process else 0)
         lib.run_append_emissions(self._get_run(), byref(options))
 
-    def export(self, path, format=None, series="value"):
+    def export(self, path: Path, format: str | None = None, series: str = "value") -> None:
         """Writes the table as CSV, JSON, Parquet, Feather, ORC, HDF5 or pickle.
 
         :param format: default: by the suffix of the path. "perfmon", "reseng" and "perf_reports" are formats of older
@@ -320,27 +334,27 @@ class Recorded:
         from .exports import export
         export(self._get_run(), path, format, series)
 
-    def to_json(self):
+    def to_json(self) -> str:
         """Returns the run document as text."""
         return take_text(lib.run_document, self._get_run())
 
-    def document(self):
+    def document(self) -> dict[str, Any]:
         """Returns the run document as a dict."""
         import json
         return json.loads(self.to_json())
 
-    def prometheus_text(self):
+    def prometheus_text(self) -> str:
         """Returns the values as text that Prometheus scrapes."""
         return take_text(lib.prometheus_text, self._get_run(), None)
 
     # ---- for people -----------------------------------------------------------------------------
 
-    def plot(self, *panels, **options):
+    def plot(self, *panels: str | Sequence[str], **options: Any) -> Plot:
         """Plots CPU, memory, read, write, and further panels that have data; see :func:`resmon.plot`."""
         from .plots import plot
         return plot(self._get_run(), *panels, **options)
 
-    def report(self, path, **options):
+    def report(self, path: Path, **options: Any) -> None:
         """Writes a report as HTML, PDF or Markdown; see :func:`resmon.report`."""
         from .reports import report
         return report([self._get_run()], path, **options)
@@ -355,6 +369,8 @@ class Recorded:
 
 class Run(Recorded):
     """An immutable run: loaded from a file, or a snapshot of a monitor."""
+
+    _as_parameter_: Any
 
     _free = staticmethod(lib.run_free)
 
@@ -511,7 +527,7 @@ class Run(Recorded):
     # ---- for people -----------------------------------------------------------------------------
 
     @property
-    def title(self):
+    def title(self) -> str:
         """Name of the run and its host."""
         facts = self.facts
         return f"{records.name_of_facts(facts)} on {facts.get('machine', {}).get('host_name', 'an unknown host')}"
@@ -528,15 +544,14 @@ class Run(Recorded):
 # ---- where runs come from ---------------------------------------------------------------------------
 
 
-def parse(data):
+def parse(data: str | bytes | bytearray | memoryview) -> Run:
     """Returns a :class:`Run` from the text of a run document, or the bytes of a recording.
 
     FormatError: the data are neither. VersionError: made by an incompatible version.
     """
-    if not isinstance(data, bytes):
-        data = encoded(data, "a run document") if isinstance(data, str) else memoryview(data).tobytes()
+    content: Any = encoded(data, "a run document") if isinstance(data, str) else memoryview(data).tobytes()
     handle = c_void_p()
-    lib.run_parse(c_char_p(data), len(data), byref(handle))
+    lib.run_parse(c_char_p(content), len(content), byref(handle))
     return Run._own(handle)
 
 
@@ -563,7 +578,7 @@ def _load_old(path, failure):
         raise error if isinstance(error, Error) else FormatError(f"{os.fspath(path)} ({shape}): {error}") from None
 
 
-def load_all(path):
+def load_all(path: Path) -> list[Run]:
     """Loads all runs of a file, as a list.
 
     There is one run, or one for each node in a file of perfmon or perf.py. Errors are those of :func:`load`.
@@ -578,7 +593,7 @@ def load_all(path):
     return [Run._own(handle)]
 
 
-def load(path):
+def load(path: Path) -> Run:
     """Loads a run from a run document, a recording, or a file of an older tool, and returns a :class:`Run`.
 
     ::
@@ -597,14 +612,13 @@ def load(path):
     return runs[0]
 
 
-def save_trace(runs, path):
+def save_trace(runs: Sequence[Recorded], path: Path) -> None:
     """Writes one or several runs (processes, nodes) to one trace."""
-    runs = [run._get_run() for run in runs]
-    handles = (c_void_p * len(runs))(*(run._as_parameter_ for run in runs))
-    lib.trace_save(handles, len(runs), encoded(path, "path"))
+    handles = [run._get_run() for run in runs]
+    lib.trace_save((c_void_p * len(handles))(*(run._as_parameter_ for run in handles)), len(handles), encoded(path, "path"))
 
 
-def metrics():
+def metrics() -> list[Metric]:
     """Returns all metrics that can be measured, as a list of :class:`~resmon.records.Metric`."""
     struct, found = _abi.Metric(), []
     for index in range(lib.metric_count()):

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Scopes, the named phases of a program: ``with resmon.scope("training"): ...``, in one tree with those of C."""
+from __future__ import annotations
+
 import ctypes
 import sys
 from _thread import get_ident
@@ -11,12 +13,20 @@ from .errors import ArgumentError, ArgumentTypeError, NoSpaceError, warn
 from .stretches import is_failure, wrapped
 from .tasks import Stretch, TaskScope, around, begin, current_task, is_uninterrupted
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import TracebackType
+    from typing import Any, TypeVar
+
+    _Function = TypeVar("_Function", bound=Callable[..., Any])
+
 _begin, _end, _fail, _resumed = lib.scope_begin, lib.scope_end, lib.scope_fail, lib.scope_resumed
-_sites = {}  # by name: pointers that the library keeps for ever
+_sites: dict[str, int] = {}  # by name: pointers that the library keeps for ever
 _surplus = None  # the site of all names for which the library has no room
 
 
-def site_of(name, file="", function="", line=0):
+def site_of(name: Any, file: str = "", function: str = "", line: int = 0) -> Any:
     """Returns the library's site for a name and its place in the source."""
     if not isinstance(name, str):
         raise ArgumentTypeError(f"the name of a scope must be a str, not {type(name).__name__}")
@@ -93,8 +103,8 @@ class scope:  # pylint: disable=invalid-name
 
     __slots__ = ("_site", "_token", "_name", "_under")
 
-    def __init__(self, name, under=None):
-        self._token = 0
+    def __init__(self, name: str, under: int | None = None) -> None:
+        self._token: Any = 0
         self._under = under
         try:
             self._site = _sites[name]
@@ -102,7 +112,7 @@ class scope:  # pylint: disable=invalid-name
             self._site = _site_of_caller(name)
         self._name = name
 
-    def __enter__(self):
+    def __enter__(self) -> scope:
         if self._token:
             self._enter_again(sys._getframe(1))
         elif self._under is None and around() is None and tasks.running_loop() is None:
@@ -122,7 +132,8 @@ class scope:  # pylint: disable=invalid-name
         opened = TaskScope()
         return opened if opened.begin(self._site, task, self._under) else 0
 
-    def __exit__(self, _kind, error, _trace):
+    def __exit__(self, _kind: type[BaseException] | None, error: BaseException | None,
+                 _trace: TracebackType | None) -> None:
         token = self._token
         if token.__class__ is dict:
             token = self._exit_again()
@@ -137,10 +148,11 @@ class scope:  # pylint: disable=invalid-name
                 token.fail()
             token.end()
 
-    async def __aenter__(self):
+    async def __aenter__(self) -> scope:
         return self.__enter__()
 
-    async def __aexit__(self, kind, error, trace):
+    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None,
+                        trace: TracebackType | None) -> None:
         self.__exit__(kind, error, trace)
 
     def _enter_again(self, frame):
@@ -162,8 +174,9 @@ class scope:  # pylint: disable=invalid-name
         self._token = tokens or 0
         return token
 
-    def __call__(self, function):
-        return wrapped(function, ScopeStretch, site_of_function(function, self._name))
+    def __call__(self, function: _Function) -> _Function:
+        result: Any = wrapped(function, ScopeStretch, site_of_function(function, self._name))
+        return result
 
 
 class ScopeStretch(Stretch):

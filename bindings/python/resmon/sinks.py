@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Sinks of a monitor: those of the library, and callbacks."""
+from __future__ import annotations
+
 from _thread import get_ident, start_new_thread
 from ctypes import byref
 
@@ -7,6 +9,10 @@ from . import _abi
 from ._library import encoded, lib, take_text
 from .errors import ArgumentTypeError, Error, StateError
 from .options import sink_text
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import KeysView
 
 
 def add(monitor, kind, value):
@@ -39,17 +45,17 @@ class Sample:
     def __init__(self, t_s, values, indexes):
         self.t_s, self.values, self._indexes = t_s, values, indexes
 
-    def __getitem__(self, name):
+    def __getitem__(self, name: str) -> float:
         return self.values[self._indexes[name]]
 
-    def __contains__(self, name):
+    def __contains__(self, name: str) -> bool:
         return name in self._indexes
 
-    def keys(self):
+    def keys(self) -> KeysView[str]:
         """Returns the names of the columns."""
         return self._indexes.keys()
 
-    def to_dict(self):
+    def to_dict(self) -> dict[str, float]:
         """Returns all values by name."""
         return dict(zip(self._indexes, self.values))
 
@@ -141,7 +147,7 @@ def _show(error):
 
 # Of monitors that are being freed: a sink that does not return is left behind by its monitor, and calls on until
 # the library says that it has let go.
-_let_go = set()
+_let_go: set[_Callback] = set()
 
 
 def add_callback(monitor, on_sample, on_stop, name):

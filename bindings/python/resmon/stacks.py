@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Stacks of a run: the functions and lines that use CPU time, and those that make memory grow."""
+from __future__ import annotations
+
 import math
 import os
 from ctypes import byref, c_double, c_uint64
@@ -8,6 +10,10 @@ from . import _abi, human, records
 from ._library import lib
 from .errors import ArgumentError
 from .results import _List
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 
 def kind_of(name):
@@ -44,7 +50,7 @@ def total_text(function, kind):
     return _estimate_text(kind, function.total_weight, function.total_low, function.total_high)
 
 
-class Stacks(_List):
+class Stacks(_List["records.Stack"]):
     """The sampled stacks, each with all of its samples."""
 
     def table(self):
@@ -56,12 +62,12 @@ class Stacks(_List):
         return super().__repr__() if self._items else "no stacks were taken (stacks=\"cpu+memory\")"
 
 
-class Functions(_List):
+class Functions(_List["records.Function"]):
     """Functions with their weight of the kind ``kind``, most self weight first."""
 
-    kind = "cpu"
+    kind: str = "cpu"
 
-    def __init__(self, items, kind):
+    def __init__(self, items: Iterable[records.Function], kind: str) -> None:
         super().__init__(items)
         self.kind = kind
 

@@ -5,6 +5,8 @@ A scope in a task stays open while other tasks run. It cannot be on the thread's
 the other tasks would then be inside it. It is a task of the library. Its handle is in a context variable, which
 asyncio passes to the tasks that are created in it, and ``asyncio.to_thread`` to the thread.
 """
+from __future__ import annotations
+
 from contextvars import ContextVar
 from ctypes import byref, c_void_p
 from opcode import opmap
@@ -14,12 +16,16 @@ from weakref import ref
 from . import _abi
 from ._library import lib
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 _begin, _begin_under, _end, _here = lib.scope_begin, lib.scope_begin_under, lib.scope_end, lib.scope_here
 _fail = lib.scope_fail
 _task_begin, _task_here, _task_end, _task_fail = lib.task_begin, lib.task_here, lib.task_end, lib.task_fail
 
 # The handle of the innermost scope of a task and of those that it creates, with a weak reference to it; or None.
-_around = ContextVar("resmon_scope", default=None)
+_around: ContextVar[Any] = ContextVar("resmon_scope", default=None)
 around = _around.get
 
 
@@ -52,7 +58,7 @@ def is_uninterrupted(frame):
     return not code.co_flags & _SUSPENDS and code.co_code[frame.f_lasti] == _ENTERS
 
 
-def here():
+def here() -> int:
     """Returns a handle of the scope that this thread or task is in, for ``scope(name, under=handle)`` in other
     threads.
 

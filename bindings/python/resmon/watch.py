@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Resource use of this process between two moments, without a monitor."""
+from __future__ import annotations
+
 from ctypes import byref, c_uint64
 
 from . import _abi
@@ -7,6 +9,10 @@ from . import _generated_records as made
 from ._library import lib
 from .errors import ArgumentTypeError
 from .options import bits
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ._types import Names
 
 
 class Watched(made.Watched):
@@ -40,38 +46,38 @@ class Watch:
 
     __slots__ = ("_id", "_struct", "_lap", "watched")
 
-    def __init__(self, meters="cpu+rss"):
+    def __init__(self, meters: Names = "cpu+rss") -> None:
         number = c_uint64()
         self._id = None
         lib.watch_begin(bits("scopes", meters), byref(number))
         self._id = number.value
         self._struct = _abi.Watched()
         self._lap = lib.watch_lap, byref(self._struct)
-        self.watched = None
+        self.watched: Watched | None = None
 
-    def lap(self):
+    def lap(self) -> Watched:
         """Returns the values since the beginning or the previous lap, as a :class:`Watched`."""
         function, struct = self._lap
         function(self._id or 0, struct)
         return Watched.of(self._struct)
 
-    def lap_rss(self):
+    def lap_rss(self) -> tuple[float, float]:
         """Returns the RSS now and the highest RSS since the previous lap, in bytes, with the least overhead."""
         function, struct = self._lap
         function(self._id or 0, struct)
         return self._struct.rss_bytes, self._struct.rss_peak_bytes
 
-    def end(self):
+    def end(self) -> Watched:
         """Ends the watch and returns the values since the previous lap, as a :class:`Watched`."""
         number, self._id = self._id, None
         lib.watch_end(number or 0, self._lap[1])
-        self.watched = Watched.of(self._struct)
-        return self.watched
+        watched = self.watched = Watched.of(self._struct)
+        return watched
 
-    def __enter__(self):
+    def __enter__(self) -> Watch:
         return self
 
-    def __exit__(self, *_):
+    def __exit__(self, *_) -> None:
         if self._id is not None:
             self.end()
 

@@ -5,6 +5,8 @@ timer and peak_rss are decorators, with or without arguments, and context manage
 Their results are in the tree of scopes if a monitor has the scopes, in a line of the log, and in ``function.last``
 (for a block: in the object itself).
 """
+from __future__ import annotations
+
 import os
 import sys
 import time
@@ -17,6 +19,16 @@ from .errors import ArgumentTypeError, warn
 from .scopes import name_of, site_of, site_of_function
 from .stretches import is_failure, wrapped
 from .tasks import current_task, surround, uncover
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any, overload
+
+    from ._types import Block, Decorator, Log, P, R, Wrapped
+else:
+    def overload(_function):
+        """Does nothing: other signatures are for type checkers."""
 
 _SHORT = 10  # of an argument in a line, characters
 
@@ -69,7 +81,7 @@ class Finding:
 
     __slots__ = ("name", "seconds", "running_seconds", "peak_bytes", "is_exact", "error")
 
-    def __init__(self, name):
+    def __init__(self, name: str) -> None:
         self.name, self.error = name, ""
         self.seconds = self.running_seconds = self.peak_bytes = float("nan")
         self.is_exact = False
@@ -229,50 +241,58 @@ class _Last:
             setattr(self.function, name, value)
 
 
-class timer(_Wrapper):  # pylint: disable=invalid-name
-    """Reports how long a function or a block takes: "train finished in 1.2345 s".
+if TYPE_CHECKING:  # classes that are called as these functions are
+    @overload
+    def timer(function: Callable[P, R]) -> Wrapped[P, R]: ...
+    @overload
+    def timer(name: str | None = ..., *, log: Log = ...) -> Block: ...
+    def timer(*_: Any, **_options: Any) -> Any: ...
 
-    ::
+    peak_rss = timer
+else:
+    class timer(_Wrapper):  # pylint: disable=invalid-name
+        """Reports how long a function or a block takes: "train finished in 1.2345 s".
 
-        @resmon.timer
-        def train(): ...
+        ::
 
-        train()
-        print(train.last.seconds)
+            @resmon.timer
+            def train(): ...
 
-        with resmon.timer("load", log=False) as found:
-            data = load()
-        print(found.seconds)
+            train()
+            print(train.last.seconds)
 
-    The result is a :class:`Finding`. ArgumentTypeError: a block without a name.
+            with resmon.timer("load", log=False) as found:
+                data = load()
+            print(found.seconds)
 
-    :param name: default: the name of the function. A block needs a name
-    :param log: function that gets the line, False for no line, or True (default): to the logger "resmon" if logging
-        is configured, otherwise to stderr
-    """
+        The result is a :class:`Finding`. ArgumentTypeError: a block without a name.
 
+        :param name: default: the name of the function. A block needs a name
+        :param log: function that gets the line, False for no line, or True (default): to the logger "resmon" if logging
+            is configured, otherwise to stderr
+        """
 
-class peak_rss(_Wrapper):  # pylint: disable=invalid-name
-    """Reports the highest RSS of the process while a function or a block runs, from the high-water mark of the
-    kernel.
+    class peak_rss(_Wrapper):  # pylint: disable=invalid-name
+        """Reports the highest RSS of the process while a function or a block runs, from the high-water mark of the
+        kernel.
 
-    ::
+        ::
 
-        @resmon.peak_rss
-        def fit(): ...
+            @resmon.peak_rss
+            def fit(): ...
 
-        fit()
-        print(fit.last.peak_bytes, fit.last.is_exact)
+            fit()
+            print(fit.last.peak_bytes, fit.last.is_exact)
 
-        with resmon.peak_rss("load") as found:
-            data = load()
-        print(found.peak_bytes)
+            with resmon.peak_rss("load") as found:
+                data = load()
+            print(found.peak_bytes)
 
-    The line has "(exact)" or "(sampled)": the peak is sampled where the mark cannot be reset. For a function that
-    suspends itself, only the time in which it runs counts. Arguments and errors are those of :class:`timer`.
-    """
+        The line has "(exact)" or "(sampled)": the peak is sampled where the mark cannot be reset. For a function that
+        suspends itself, only the time in which it runs counts. Arguments and errors are those of :class:`timer`.
+        """
 
-    _call = _PeakCall
+        _call = _PeakCall
 
 
 # ---- log_start_finish -------------------------------------------------------------------------------
@@ -318,7 +338,11 @@ class _LoggedCall(_Call):
         return f"{time.asctime()}: {self._signature} {how} {finding.seconds:.2f} seconds."
 
 
-def log_start_finish(function=None, *, name=None, log=True):
+@overload
+def log_start_finish(function: Callable[P, R], *, name: str | None = ..., log: Log = ...) -> Wrapped[P, R]: ...
+@overload
+def log_start_finish(*, name: str | None = ..., log: Log = ...) -> Decorator: ...
+def log_start_finish(function: Any = None, *, name: str | None = None, log: Log = True) -> Any:
     """Reports when a function starts and finishes, with its shortened arguments and its duration.
 
     :param name: default: the name of the function

@@ -23,7 +23,7 @@ from ..scopes import name_of, scope
 
 _MODULES = frozenset(("dask", "ray", "spark"))
 _lock = threading.Lock()
-_observed = {}  # by process and directory: a child that was forked has none
+_observed: dict[tuple[int, str], Monitor] = {}  # by process and directory: a child that was forked has none
 
 
 def __getattr__(name):
