@@ -1,43 +1,57 @@
 # SPDX-License-Identifier: MIT
 """Files that are written atomically."""
+from __future__ import annotations
+
 import contextlib
 import errno
 import os
-import tempfile
+import stat
 
-from .errors import AccessError, InputOutputError, NoSpaceError, NotFoundError
+from .errors import AccessError, ArgumentError, Error, InputOutputError, NoSpaceError, NotFoundError
 
-_CLASSES = {errno.ENOENT: NotFoundError, errno.ENOTDIR: NotFoundError, errno.EACCES: AccessError, errno.EPERM: AccessError,
-            errno.EROFS: AccessError, errno.ENOSPC: NoSpaceError, errno.EDQUOT: NoSpaceError}
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import IO
+
+    from ._types import Path
+
+_CLASS_OF: dict[int, type[Error]] = {
+    **dict.fromkeys((errno.ENOENT, errno.ENOTDIR, errno.ENODEV, errno.ENXIO), NotFoundError),
+    **dict.fromkeys((errno.EACCES, errno.EPERM, errno.EROFS), AccessError),
+    **dict.fromkeys((errno.ENOSPC, errno.EDQUOT, errno.EFBIG), NoSpaceError),
+    **dict.fromkeys((errno.EINVAL, errno.ENAMETOOLONG), ArgumentError),
+}
 
 
-def failure(error, path):
+def _failure(error: OSError, path: object) -> Error:
     """Returns an OSError as the exception that the library would raise."""
-    return _CLASSES.get(error.errno, InputOutputError)(f"cannot write {path}: {error.strerror or error}")
+    return _CLASS_OF.get(error.errno or 0, InputOutputError)(f"cannot write {path}: {error.strerror or error}")
 
 
 @contextlib.contextmanager
-def written(path):
+def written(path: Path) -> Iterator[tuple[IO[bytes], str]]:
     """Yields (file, path) of a temporary file beside `path`, which replaces `path` at the end; removed on failure."""
-    path = os.fspath(path)
-    temporary = None
+    path = os.fsdecode(path)
+    directory, name = os.path.split(path)
+    temporary = os.path.join(directory, f".{name[:100]}.{os.getpid()}.{os.urandom(4).hex()}.tmp")
     try:
-        if os.path.isdir(path):
-            raise IsADirectoryError(errno.EISDIR, "it is a directory")
-        descriptor, temporary = tempfile.mkstemp(prefix="." + os.path.basename(path)[:100], suffix=".tmp",
-                                                 dir=os.path.dirname(path) or ".")
-        with os.fdopen(descriptor, "wb") as file:
+        # Renaming over a device, a FIFO or a link would destroy it.
+        if os.path.lexists(path) and not stat.S_ISREG(os.lstat(path).st_mode):
+            raise ArgumentError(f"{path} exists and is not a regular file")
+        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
+    except OSError as error:
+        raise _failure(error, path) from None
+    try:
+        with open(descriptor, "wb") as file:
             yield file, temporary
             file.flush()
             os.fsync(file.fileno())
-        mask = os.umask(0)
-        os.umask(mask)
-        os.chmod(temporary, 0o666 & ~mask)
         os.replace(temporary, path)
-        temporary = None
     except OSError as error:
-        raise error if hasattr(error, "name") else failure(error, path) from error
+        if isinstance(error, Error) or error.filename not in (None, temporary):
+            raise  # of another file: a font, say
+        raise _failure(error, path) from error
     finally:
-        if temporary is not None:
-            with contextlib.suppress(OSError):
-                os.unlink(temporary)
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)

@@ -2,12 +2,10 @@
 """resmon.report(): one or several runs as a file for people: self-contained HTML, PDF, or Markdown."""
 from __future__ import annotations
 
-import contextlib
-import errno
 import os
-import stat
 
-from .errors import AccessError, ArgumentError, ArgumentTypeError, Error, InputOutputError, NoSpaceError, NotFoundError
+from .errors import ArgumentError, ArgumentTypeError
+from .files import written
 from .run import Recorded, Run, load_all
 
 TYPE_CHECKING = False
@@ -17,14 +15,7 @@ if TYPE_CHECKING:
 
     from ._types import Path
 
-_ERRORS = {
-    NotFoundError: (errno.ENOENT, errno.ENOTDIR, errno.ENODEV, errno.ENXIO),
-    AccessError: (errno.EACCES, errno.EPERM, errno.EROFS),
-    NoSpaceError: (errno.ENOSPC, errno.EDQUOT, errno.EFBIG),
-    ArgumentError: (errno.EINVAL, errno.ENAMETOOLONG),
-}
 _FORMS = {".html": 0, ".htm": 0, ".md": 1, ".markdown": 1}  # as in pages
-_CLASS_OF = {number: cls for cls, numbers in _ERRORS.items() for number in numbers}
 
 
 def _runs_of(runs: Any) -> list[Run]:
@@ -42,42 +33,6 @@ def _runs_of(runs: Any) -> list[Run]:
     if not found:
         raise ArgumentError("runs: there is no run to report on")
     return found
-
-
-def _failure(error, what, path):
-    cls = _CLASS_OF.get(error.errno, InputOutputError)
-    return cls(f"{what} {path}: {error.strerror or error}")
-
-
-@contextlib.contextmanager
-def _written(path):
-    """Yields a binary file that replaces `path` on success and is removed on failure."""
-    # Renaming over a device, a FIFO or a link would destroy it.
-    try:
-        if not stat.S_ISREG(os.lstat(path).st_mode):
-            raise ArgumentError(f"{path} exists and is not a regular file")
-    except OSError as error:
-        if error.errno != errno.ENOENT:
-            raise _failure(error, "cannot write", path) from None
-    directory, name = os.path.split(path)
-    temporary = os.path.join(directory, f"{name[:200]}.{os.getpid()}.{os.urandom(4).hex()}.tmp")
-    try:
-        handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
-    except OSError as error:
-        raise _failure(error, "cannot create a file for", path) from None
-    try:
-        try:
-            with open(handle, "wb") as file:
-                yield file
-            os.replace(temporary, path)
-        except OSError as error:
-            if isinstance(error, Error) or error.filename not in (None, temporary):
-                raise  # of another file: a font, say
-            raise _failure(error, "cannot write", path) from None
-    except BaseException:
-        with contextlib.suppress(OSError):
-            os.unlink(temporary)
-        raise
 
 
 def report(runs: Recorded | Path | Sequence[Recorded | Path], path: Path, *, title: str | None = None) -> None:
@@ -110,5 +65,5 @@ def report(runs: Recorded | Path | Sequence[Recorded | Path], path: Path, *, tit
         pages.save(found, target, _FORMS[ending], title)
         return
     page = pages.page_of(found, title=title)
-    with _written(target) as file:
+    with written(target) as (file, _):
         report_pdf.write(page, page.title, file)
