@@ -5,6 +5,7 @@ import os
 import pathlib
 import shutil
 import subprocess
+import sys
 import unittest
 
 import place
@@ -172,6 +173,17 @@ class Files(place.Case):
         for some in (environment, nothing):  # what the message says to do takes nothing away
             place.run("export", str(document), "-o", "lost.parquet", env=some)
             self.assertIn("columns", json.loads(document.read_text(encoding="utf-8")))
+
+    @unittest.skipUnless(os.path.exists(LIBRARY) and place.can_be_loaded, "Python cannot load this library")
+    def test_python_writes_the_same(self):
+        """The ending of a name selects the format, by the one table, of the command and of the package."""
+        environment = {**os.environ, "PYTHONPATH": os.environ["RESMON_PACKAGE"], "RESMON_LIBRARY": LIBRARY}
+        endings = ("json", "csv", "trace.json", "md", "html", "txt")
+        code = f"import resmon; run = resmon.load('run.json'); [run.save(f'ours.{{ending}}') for ending in {endings}]"
+        subprocess.run([sys.executable, "-B", "-c", code], env=environment, check=True)
+        for ending in endings:
+            self.assertEqual(place.run("export", "run.json", "-o", f"theirs.{ending}").code, 0)
+            self.assertEqual(pathlib.Path(f"ours.{ending}").read_bytes(), pathlib.Path(f"theirs.{ending}").read_bytes(), ending)
 
     def test_show(self):
         for table, key in (("metrics", "name"), ("facts", "key"), ("sources", "source")):

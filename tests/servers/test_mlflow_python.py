@@ -156,7 +156,7 @@ def test_kept_files_are_the_users_alone():
         kept = directory / "kept.spool"
         try:
             resmon.mlflow.push(monitor.snapshot(), tracking_uri=mlflow.get_tracking_uri(), run_id="0" * 32, spool=str(kept))
-        except resmon.RemoteError:
+        except resmon.errors.RemoteError:
             assert kept.stat().st_mode & 0o777 == 0o600, oct(kept.stat().st_mode)
 
 
@@ -196,7 +196,7 @@ def test_store_that_does_not_take_it():
             pass
         try:
             resmon.mlflow.push(monitor.snapshot(), tracking_uri=mlflow.get_tracking_uri(), run_id="0" * 32, spool=str(kept))
-        except resmon.RemoteError as error:
+        except resmon.errors.RemoteError as error:
             assert str(kept) in str(error), error
         else:
             raise AssertionError("a run that is not there took the results")
@@ -205,7 +205,7 @@ def test_store_that_does_not_take_it():
         for spool in (str(kept), "/nonexistent/kept.spool"):
             try:
                 resmon.mlflow.push(monitor.snapshot(), tracking_uri=mlflow.get_tracking_uri(), run_id="1" * 32, spool=spool)
-            except resmon.RemoteError as error:
+            except resmon.errors.RemoteError as error:
                 (path,) = {word.strip("'\"") for word in re.findall(r"wait in (\S+):", str(error))}
                 assert "resmon-mlflow-spool" in pathlib.Path(path).read_text() and path != str(kept), error
                 os.remove(path)

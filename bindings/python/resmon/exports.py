@@ -1,38 +1,37 @@
 # SPDX-License-Identifier: MIT
-"""Writes the table of a run to files, with pandas and pyarrow, and in the formats of older tools."""
+"""Writes a run to a file: in a format of the library, or as a table with pandas and pyarrow, or for older tools."""
+from __future__ import annotations
+
 import json
 import os
 
-from . import formats, frames
-from .errors import ArgumentError
+from . import frames
+from ._generated_records import SinkKind
+from ._library import encoded, lib
+from .errors import ArgumentError, NotFoundError
 from .files import written
+from .options import sink_text, sinks
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import IO, Any
+
+    from ._types import Path
+    from .run import Run
+
+    Writer = Callable[[Run, str, IO[bytes], str], object]
 
 
-def _frame(run, series):
-    return frames.frame_of_run(run, series, None).reset_index()
-
-
-def _csv(run, series, file, _path):
-    _frame(run, series).to_csv(file, index=False)
-
-
-def _json(run, series, file, _path):
-    frame = _frame(run, series)
-    frame["time"] = frame["time"].dt.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
-    # pandas writes 15 places at most, which leaves little of a small number.
-    rows = [[None if value != value else value for value in row] for row in frame.itertuples(index=False, name=None)]
-    file.write(json.dumps([dict(zip(frame.columns, row)) for row in rows]).encode())
-
-
-def _parquet(run, series, file, _path):
+def _parquet(run: Run, series: str, file: IO[bytes], _path: str) -> None:
     frames.wanted("pyarrow.parquet", "export to Parquet").write_table(frames.arrow_table(run, series), file)
 
 
-def _feather(run, series, file, _path):
+def _feather(run: Run, series: str, file: IO[bytes], _path: str) -> None:
     frames.wanted("pyarrow.feather", "export to Feather").write_feather(frames.arrow_table(run, series), file)
 
 
-def _orc(run, series, file, _path):
+def _orc(run: Run, series: str, file: IO[bytes], _path: str) -> None:
     orc = frames.wanted("pyarrow.orc", "export to ORC")
     compute = frames.wanted("pyarrow.compute", "export to ORC")
     table = frames.arrow_table(run, series)
@@ -43,11 +42,11 @@ def _orc(run, series, file, _path):
     orc.write_table(table, file)
 
 
-def _pickle(run, series, file, _path):
+def _pickle(run: Run, series: str, file: IO[bytes], _path: str) -> None:
     frames.frame_of_run(run, series, None).to_pickle(file, compression=None)
 
 
-def _hdf5(run, series, _file, path):
+def _hdf5(run: Run, series: str, _file: IO[bytes], path: str) -> None:
     frames.wanted("tables", "export to HDF5")
     frame = frames.frame_of_run(run, series, None)
     units = frame.attrs.pop("units")
@@ -56,38 +55,51 @@ def _hdf5(run, series, _file, path):
         store.get_storer("run").attrs.units = json.dumps(units)
 
 
-def _old_shape(shape):
-    def write(run, _series, file, _path):
+def _text(run: Run, _series: str, file: IO[bytes], _path: str) -> None:
+    file.write(run.summary.text(width=100).encode() + b"\n")
+
+
+def _old_shape(shape: str) -> Writer:
+    def write(run: Run, _series: str, file: IO[bytes], _path: str) -> None:
+        from . import formats
         file.write(json.dumps(formats.write([run.document()], shape)).encode())
     return write
 
 
-# Name of the format: endings that stand for it, and who writes it.
-_FORMATS = {
-    "csv": ((".csv",), _csv), "json": ((".json",), _json), "parquet": ((".parquet", ".pq"), _parquet),
-    "feather": ((".feather", ".arrow"), _feather), "orc": ((".orc",), _orc), "hdf5": ((".h5", ".hdf5", ".hdf"), _hdf5),
-    "pickle": ((".pkl", ".pickle"), _pickle),
-    "perfmon": ((), _old_shape("perfmon")), "reseng": ((), _old_shape("reseng")),
-    "perf_reports": ((), _old_shape("perf_reports")),
+# Formats that the library does not write: their endings, and who writes them.
+_OWN: dict[str, tuple[tuple[str, ...], Writer]] = {
+    "text": ((".txt",), _text), "parquet": ((".parquet", ".pq"), _parquet), "feather": ((".feather", ".arrow"), _feather),
+    "orc": ((".orc",), _orc), "hdf5": ((".h5", ".hdf5", ".hdf"), _hdf5), "pickle": ((".pkl", ".pickle"), _pickle),
+    **{shape: ((), _old_shape(shape)) for shape in ("perfmon", "reseng", "perf_reports")},
 }
 
 
-def _writer(path, wanted_format):
-    if wanted_format is None:
+def _format_of(path: str) -> str:
+    """Returns the format for the ending of a name: of the library's table, as everywhere, or of our own."""
+    try:
+        return SinkKind.read(lib.sink_kind_of_file, encoded(path, "path")).name
+    except NotFoundError as unknown:
         ending = os.path.splitext(path)[1].lower()
-        found = [write for endings, write in _FORMATS.values() if ending in endings]
+        for name, (endings, _) in _OWN.items():
+            if ending in endings:
+                return name
+        more = " ".join(ending for endings, _ in _OWN.values() for ending in endings)
+        raise ArgumentError(f"{unknown} .pdf {more}; or format=") from None
+
+
+def save(run: Run, path: Path, name: str | None, series: str, options: dict[str, Any]) -> None:
+    """Writes a run to a file."""
+    path = os.fsdecode(path)
+    if name is None and path.lower().endswith(".pdf"):
+        run.report(path)
+        return
+    name = name or _format_of(path)
+    if name in sinks():
+        if series != "value":
+            raise ArgumentError(f"series={series!r} is for tables by pandas and pyarrow, not for {name}")
+        lib.run_export(run, name.encode(), sink_text(name, {sinks()[name]: path, **options}))
+    elif name in _OWN:
+        with written(path) as (file, temporary):
+            _OWN[name][1](run, series, file, temporary)
     else:
-        found = [write for name, (_, write) in _FORMATS.items() if name == wanted_format]
-    if not found:
-        endings = ", ".join(ending for endings, _ in _FORMATS.values() for ending in endings)
-        raise ArgumentError(f"export to {path!r}: the suffix must be one of {endings}; or format= one of "
-                            f"{', '.join(_FORMATS)}")
-    return found[0]
-
-
-def export(run, path, wanted_format, series):
-    """Writes the table of a run, atomically."""
-    path = os.fspath(path)
-    write = _writer(path, wanted_format)
-    with written(path) as (file, temporary):
-        write(run, series, file, temporary)
+        raise ArgumentError(f"format={name!r}: expected one of {', '.join((*sinks(), *_OWN))}")

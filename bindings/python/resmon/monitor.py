@@ -10,10 +10,11 @@ import weakref
 from _thread import RLock
 from ctypes import byref, c_void_p
 
-from . import _abi, ends, records, sinks
+from . import ends, sinks
+from ._generated_records import SinkInfo
 from ._library import encoded, lib, take_text
 from .errors import ArgumentTypeError, BusyError, Error, StateError, warn
-from .options import carbon_options, current_place, note_place, place_of, text_of
+from .options import carbon_options, current_place, set_latest_place, place_of, text_of
 from .options import sinks as sink_kinds
 from .run import Recorded, Run
 
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from ._types import Options
-    from .records import SinkInfo
     from .sinks import Sample
 
 
@@ -175,7 +175,7 @@ class Monitor(Recorded):
         self._as_parameter_, place = handle, options.get("carbon")
         if place is not None:
             carbon_options(place)  # it refuses what is none
-            note_place(place)
+            set_latest_place(place)
         for kind, value in wanted.items():
             sinks.add(self, kind, value)
         if on_sample is not None:
@@ -353,7 +353,7 @@ class Monitor(Recorded):
         function(self, byref(handle))
         return handle
 
-    def _get_run(self):
+    def _get_run(self) -> Run:
         if self._state == "running":
             return self.snapshot()
         if self._final is None:
@@ -389,10 +389,7 @@ class Monitor(Recorded):
     @property
     def sinks(self) -> list[SinkInfo]:
         """State of each sink (:class:`~resmon.records.SinkInfo`), in the order in which they were added."""
-        struct, found = _abi.SinkInfo(), []
-        for index in range(lib.monitor_sink_count(self)):
-            lib.monitor_get_sink(self, index, byref(struct))
-            found.append(records.SinkInfo.of(struct))
+        found = list(SinkInfo.each(lib.monitor_sink_count, lib.monitor_get_sink, self))
         for callback in self._callbacks:
             if callback.failure and found[callback.index].status == sinks.CALLBACK_FAILED:
                 found[callback.index].reason = callback.failure

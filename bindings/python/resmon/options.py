@@ -163,7 +163,7 @@ def sink_text(sink, value):
 
 # ---- places and times -------------------------------------------------------------------------------
 
-_places = {"set": None, "said": None}
+_places = {"set": None, "latest": None}
 
 
 def set_place(place):
@@ -181,17 +181,17 @@ def set_place(place):
         named = said.get("country") or said.get("region") or said.get("cloud_region")
         if named and _abi.BASES.get(found.basis) == "world":
             warn(f"the place {named!r} is in no table: the world average is used, {found.g_per_kwh:.0f} g/kWh")
-    _places.update(set=place, said=None)
+    _places.update(set=place, latest=None)
 
 
-def note_place(place):
+def set_latest_place(place):
     """Stores the place of a monitor: notebooks without a place use the latest."""
-    _places["said"] = place
+    _places["latest"] = place
 
 
 def current_place(in_notebook=False):
     """Returns the default place; None: as the environment and the site file set it."""
-    return _places["said"] if in_notebook and _places["set"] is None else _places["set"]
+    return _places["latest"] if in_notebook and _places["set"] is None else _places["set"]
 
 
 def milliseconds(seconds, what):

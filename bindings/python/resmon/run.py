@@ -10,30 +10,58 @@ import ctypes
 import os
 from ctypes import byref, c_char_p, c_void_p
 
-from . import _abi, human, records
+from . import _abi, human
+from ._generated_records import FactEntry
 from ._library import encoded, lib, take_text, text
 from .errors import ArgumentError, ArgumentTypeError, Error, FormatError, NotFoundError
+from .records import (Column, Counter, End, Energy, EnergyPart, Estimate, Event, Headline, Info, Line, Metric, Node, Process, Rank,
+                      Record, Scope, Source, Spread, Statistics, Tag, Usage, name_of_facts)
 from .results import Events, Scopes, Sources, Summary, Tags, nearest
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from typing import Any
 
     from ._types import Path
     from .plots import Plot
-    from .records import (Column, Counter, End, Energy, Info, Line, Metric, Node, PeakStack, Process, Rank, Spread, StackInfo,
-                          Usage)
+    from .records import PeakStack, StackInfo
     from .stacks import Functions, Stacks
 
 _NAN = float("nan")
 
 
-def _all(handle, count, get, struct_type, record_type):
-    struct = struct_type()
-    for index in range(count(handle)):
-        get(handle, index, byref(struct))
-        yield record_type.of(struct)
+# ---- members of a run ---------------------------------------------------------------------------------
+
+
+def _records(name: str, kind: type[Record], doc: str, sequence: Callable[[Iterator[Any]], Any] = list) -> Any:
+    """Makes a property: the records that resmon_run_NAME_count() counts and resmon_run_get_NAME() copies."""
+    def get(self: Recorded) -> Any:
+        return sequence(kind.each(getattr(lib, f"run_{name}_count"), getattr(lib, f"run_get_{name}"), self._get_run()))
+    return property(get, doc=doc)
+
+
+def _record(name: str, kind: type[Record], doc: str) -> Any:
+    """Makes a property: the record that resmon_run_get_NAME() copies; None if the run has none."""
+    def get(self: Recorded) -> Any:
+        try:
+            return kind.read(getattr(lib, f"run_get_{name}"), self._get_run())
+        except NotFoundError:
+            return None
+    return property(get, doc=doc)
+
+
+if TYPE_CHECKING:
+    _made_once = property
+else:
+    def _made_once(make):
+        """Makes a property of a function that gets the Run with the data, and is called once for each."""
+        def get(self):
+            run = self._get_run()
+            if make not in run._made:
+                run._made[make] = make(run)
+            return run._made[make]
+        return property(get, doc=make.__doc__)
 
 
 class Recorded:
@@ -46,109 +74,110 @@ class Recorded:
         """Returns the Run that has the data."""
         raise NotImplementedError
 
-    def _outcome(self):
-        """Returns the state for people: the state of the run, or how its program ended if that says more."""
-        end = self.end
-        return str(end) if end.reason in ("failed", "interrupted", "killed") else self.info.state
-
     # ---- figures --------------------------------------------------------------------------------
 
-    @property
-    def info(self) -> Info:
-        """The run as a whole (:class:`~resmon.records.Info`): state, label, start, duration, overhead, dropped data."""
-        return self._get_run()._info()
+    info: Info = _record("info", Info, """
+        The run as a whole (:class:`~resmon.records.Info`): state, label, start, duration, overhead, dropped data.""")
 
-    @property
-    def end(self) -> End:
-        """How the program ended (:class:`~resmon.records.End`): reason, exit status, signal, text of the exception."""
-        return self._get_run()._end()
+    end: End = _record("end", End, """
+        How the program ended (:class:`~resmon.records.End`): reason, exit status, signal, text of the exception.""")
 
-    @property
-    def usage(self) -> Usage | None:
-        """Resource use by the kernel's accounting when the process ended (:class:`~resmon.records.Usage`).
+    usage: Usage | None = _record("usage", Usage, """
+        Resource use by the kernel's accounting when the process ended (:class:`~resmon.records.Usage`).
 
         It includes children that were waited for. Only runs of the command ``resmon run`` have it; otherwise None.
-        """
-        return self._get_run()._usage()
+        """)
 
-    @property
+    sources: Sources = _records("source", Source, """
+        The sources (:class:`~resmon.results.Sources`): which could be read, and why others are unavailable.""", Sources)
+
+    processes: list[Process] = _records("process", Process, """
+        The processes whose scopes are in a run of the command ``resmon run``; otherwise empty.""")
+
+    nodes: list[Node] = _records("node", Node, "The nodes of a merged run (:func:`resmon.merge`); otherwise empty.")
+
+    ranks: list[Rank] = _records("rank", Rank, "The ranks of a merged run, in their order; otherwise empty.")
+
+    tags: Tags = _records("tag", Tag, "The tags that the program set (:class:`~resmon.results.Tags`).", Tags)
+
+    events: Events = _records("event", Event, """
+        The newest scope instances of each thread; the option ``events`` limits their number.""", Events)
+
+    counters: list[Counter] = _records("counter", Counter, """
+        Performance counters of scopes (with scopes="perf"); each scope has its values in ``counts``.""")
+
+    checkpoints: list[Line] = _records("line", Line, """
+        Lines with RESMON_LINE() of a C or C++ program, with the values measured up to each.
+
+        lines() shows them as tables. For Python functions, use resmon.lines.
+        """)
+
+    @_made_once
+    def columns(self) -> list[Column]:
+        """The columns of the table (:class:`~resmon.records.Column`)."""
+        return list(Column.each(lib.run_column_count, lib.run_get_column, self))
+
+    @_made_once
     def summary(self) -> Summary:
         """Statistics of all columns (:class:`~resmon.results.Summary`); printed, it is the report of the run."""
-        return self._get_run()._summary()
+        statistics = {}
+        for column, one in zip(self.columns, Statistics.each(lib.run_column_count, lib.run_get_column, self)):
+            one.unit, one.is_counter = column.unit, column.is_counter
+            statistics[column.name] = one
+        return Summary(statistics, self._text)
 
-    @property
+    @_made_once
     def scopes(self) -> Scopes:
         """The tree of scopes (:class:`~resmon.results.Scopes`): ``run.scopes["train/step"].wall_s``."""
-        return self._get_run()._scopes()
+        scopes = list(self._scopes(lib.run_scope_count, lib.run_get_scope))
+        for scope in scopes:
+            name = scope.name.replace("\\", "\\\\").replace("/", "\\/")  # told from those between names
+            scope.path = (scopes[scope.parent].path + "/" if scope.parent >= 0 else "") + name
+        return Scopes(scopes)
 
-    @property
+    @_made_once
     def scopes_by_name(self) -> Scopes:
         """The scopes of each name together, from all places in the tree, most self time first.
 
         A scope inside another scope of the same name is already in the time of the outer one: ``wall_s``, ``cpu_s``,
         I/O and energy count it once.
         """
-        return self._get_run()._scopes_by_name()
+        scopes = list(self._scopes(lib.run_scope_name_count, lib.run_get_scope_name))
+        for scope in scopes:
+            scope.path = scope.name
+        return Scopes(scopes)
 
-    @property
-    def sources(self) -> Sources:
-        """The sources (:class:`~resmon.results.Sources`): which could be read, and why others are unavailable."""
-        run = self._get_run()
-        return Sources(_all(run, lib.run_source_count, lib.run_get_source, _abi.RunSource, records.Source))
+    def _scopes(self, count: Callable[..., int], get: Callable[..., object]) -> Iterator[Scope]:
+        names = [counter.name for counter in self.counters]
+        struct = _abi.RunScope()
+        for index in range(count(self)):
+            get(self, index, byref(struct))
+            scope, found = Scope.of(struct), struct.counters
+            figures = [found[i] if found else _abi.Estimate(_NAN, _NAN, _NAN) for i in range(len(names))]
+            scope.counts = {name: Estimate(one.value, one.low, one.high) for name, one in zip(names, figures)}
+            yield scope
 
-    @property
-    def processes(self) -> list[Process]:
-        """The processes whose scopes are in a run of the command ``resmon run``; otherwise empty."""
-        run = self._get_run()
-        return list(_all(run, lib.run_process_count, lib.run_get_process, _abi.RunProcess, records.Process))
-
-    @property
-    def nodes(self) -> list[Node]:
-        """The nodes of a merged run (:func:`resmon.merge`); otherwise empty."""
-        run = self._get_run()
-        return list(_all(run, lib.run_node_count, lib.run_get_node, _abi.RunNode, records.Node))
-
-    @property
-    def ranks(self) -> list[Rank]:
-        """The ranks of a merged run, in their order; otherwise empty."""
-        run = self._get_run()
-        return list(_all(run, lib.run_rank_count, lib.run_get_rank, _abi.RunRank, records.Rank))
-
-    @property
+    @_made_once
     def over_ranks(self) -> dict[str, Spread]:
         """Imbalance of the ranks of a merged run: a :class:`~resmon.records.Spread` for each scope, by its path."""
-        return self._get_run()._spreads()
-
-    @property
-    def tags(self) -> Tags:
-        """The tags that the program set (:class:`~resmon.results.Tags`)."""
-        run = self._get_run()
-        return Tags(_all(run, lib.run_tag_count, lib.run_get_tag, _abi.RunTag, records.Tag))
-
-    @property
-    def events(self) -> Events:
-        """The newest scope instances of each thread; the option ``events`` limits their number."""
-        run = self._get_run()
-        return Events(_all(run, lib.run_event_count, lib.run_get_event, _abi.RunEvent, records.Event))
-
-    @property
-    def counters(self) -> list[Counter]:
-        """Performance counters of scopes (with scopes="perf"); each scope has its values in ``counts``."""
-        return list(_all(self._get_run(), lib.run_counter_count, lib.run_get_counter, _abi.RunCounter, records.Counter))
-
-    @property
-    def checkpoints(self) -> list[Line]:
-        """Lines with RESMON_LINE() of a C or C++ program, with the values measured up to each.
-
-        lines() shows them as tables. For Python functions, use resmon.lines.
-        """
-        return list(_all(self._get_run(), lib.run_line_count, lib.run_get_line, _abi.RunLine, records.Line))
+        found, ranks = {}, lib.run_rank_count(self)
+        for index, scope in enumerate(self.scopes if ranks else ()):
+            spread = found[scope.path] = Spread.read(lib.run_get_scope_spread, self, index)
+            spread.path = scope.path
+            spread.walls_s = [wall / 1e9 for wall in lib.run_scope_walls(self, index)[:ranks]]
+        return found
 
     @property
     def energy(self) -> Energy | None:
         """Energy in joules and emissions in gCO2eq (:class:`~resmon.records.Energy`); None if energy was not sampled.
         """
-        return self._get_run()._energy()
+        run = self._get_run()
+        try:
+            energy = Energy.read(lib.run_get_energy, run)
+        except NotFoundError:
+            return None
+        energy.parts = {part.name: part for part in EnergyPart.each(lib.run_energy_part_count, lib.run_get_energy_part, run)}
+        return energy
 
     @property
     def figures(self) -> dict[str, float]:
@@ -165,27 +194,24 @@ class Recorded:
         if ``rss_peak_provenance`` is "measured". ``tree_rss_max_bytes`` includes the children and is the highest
         sample.
         """
-        return self._get_run()._headline()
+        return Headline.read(lib.run_get_headline, self._get_run()).to_dict()
 
     @property
     def facts(self) -> dict[str, dict[str, str | int | float]]:
         """Values that do not change: {"run": ..., "machine": ..., "job": ..., "settings": ..., "energy": ...}."""
         groups: dict[str, dict[str, str | int | float]] = {}
-        run, fact = self._get_run(), _abi.RunFactEntry()
-        for index in range(lib.run_fact_count(run)):
-            lib.run_get_fact(run, index, byref(fact))
-            value = text(fact.value)
-            if fact.is_number:
-                value = float(value) if any(c in value for c in ".eE") else int(value)
-            groups.setdefault(text(fact.group), {})[text(fact.key)] = value
+        for fact in FactEntry.each(lib.run_fact_count, lib.run_get_fact, self._get_run()):
+            number = float if any(c in fact.value for c in ".eE") else int
+            groups.setdefault(fact.group, {})[fact.key] = number(fact.value) if fact.is_number else fact.value
         return groups
 
     # ---- stacks ---------------------------------------------------------------------------------
 
-    @property
+    @_made_once
     def stacks(self) -> Stacks:
         """The sampled stacks (``Monitor(stacks="cpu+memory")``), each with its scope, frames and weights."""
-        return self._get_run()._stacks()
+        from .stacks import stacks_of
+        return stacks_of(self)
 
     @property
     def stack_info(self) -> dict[str, StackInfo]:
@@ -234,12 +260,7 @@ class Recorded:
 
     # ---- the table ------------------------------------------------------------------------------
 
-    @property
-    def columns(self) -> list[Column]:
-        """The columns of the table (:class:`~resmon.records.Column`)."""
-        return self._get_run()._columns()
-
-    def series(self, name: str, series: str = "value") -> memoryview:
+    def series(self, name: str, series: str = "value") -> memoryview[float]:
         """Returns one column as a read-only memoryview of doubles, without a copy; NaN: not read.
 
         NotFoundError: there is no such column.
@@ -282,25 +303,28 @@ class Recorded:
 
     # ---- files ----------------------------------------------------------------------------------
 
-    def save(self, path: Path) -> None:
-        """Writes the run document (JSON), atomically.
+    def save(self, path: Path, format: str | None = None, series: str = "value", **options: Any) -> None:
+        """Writes the run to a file, in the format that the ending of its name selects, as ``resmon export`` does.
 
-        "%p", "%h", "%j", "%r" in the path become process, host, job and rank. ArgumentError: the suffix is that of a
-        table (.csv, .parquet, ...), for which :meth:`export` is meant.
+        ".json": the run document, which load() reads; ".csv": the table; ".trace.json": a trace for Perfetto; ".html",
+        ".md", ".pdf", ".txt": reports; ".folded", ".pb.gz": stacks. With pandas or pyarrow also ".parquet",
+        ".feather", ".orc", ".h5" and ".pkl": the table. The file is replaced atomically. "%p", "%h", "%j", "%r" in the
+        path of a format of the library become process, host, job and rank. ArgumentError: no format has this ending.
+        NotFoundError: the run has no stacks of this kind.
+
+        :param format: default: by the ending. One of the above, of the sinks of a monitor (``resmon.keywords()``), such
+            as "emissions", or of an older tool: "perfmon", "reseng", "perf_reports"
+        :param series: as in :meth:`series`; for tables by pandas and pyarrow
+        :param options: options of the sink
         """
-        ending = os.path.splitext(os.fspath(path))[1].lower()
-        if ending in (".csv", ".parquet", ".pq", ".feather", ".arrow", ".orc", ".h5", ".hdf5", ".pkl", ".pickle"):
-            raise ArgumentError(f"save({os.fspath(path)!r}) writes a run document, which is JSON: use export() to "
-                                f"write the table as {ending}")
-        lib.run_save(self._get_run(), encoded(path, "path"))
+        from .exports import save
+        save(self._get_run(), path, format, series, options)
 
-    def save_csv(self, path: Path) -> None:
-        """Writes the table as CSV, and its columns to a second file beside it."""
-        lib.run_save_csv(self._get_run(), encoded(path, "path"))
+    export = save
 
     def save_trace(self, path: Path) -> None:
-        """Writes a trace for Perfetto, speedscope or the Firefox profiler."""
-        save_trace([self._get_run()], path)
+        """Writes a trace for Perfetto, or the Firefox profiler, whatever the ending of its name."""
+        self.save(path, "trace")
 
     def save_folded(self, path: Path, kind: str = "cpu") -> None:
         """Writes stacks as lines for flamegraph.pl and similar tools.
@@ -310,29 +334,11 @@ class Recorded:
         :param kind: "cpu" (microseconds), "memory" or "file" (KiB)
         """
         from .stacks import kind_of
-        lib.run_save_folded(self._get_run(), kind_of(kind), encoded(path, "path"))
+        self.save(path, f"folded_{kind}" if kind_of(kind) else "folded")
 
     def save_pprof(self, path: Path) -> None:
         """Writes stacks for pprof and speedscope.app; NotFoundError: the run has none."""
-        lib.run_save_pprof(self._get_run(), encoded(path, "path"))
-
-    def append_emissions(self, path: Path, process: bool = False) -> None:
-        """Appends a line to an emissions.csv of codecarbon.
-
-        :param process: True: the energy of the program's share; default: of the machine
-        """
-        options = _abi.EmissionsOptions(path=encoded(path, "path"), flags=_abi.EMISSIONS_PROCESS if process else 0)
-        lib.run_append_emissions(self._get_run(), byref(options))
-
-    def export(self, path: Path, format: str | None = None, series: str = "value") -> None:
-        """Writes the table as CSV, JSON, Parquet, Feather, ORC, HDF5 or pickle.
-
-        :param format: default: by the suffix of the path. "perfmon", "reseng" and "perf_reports" are formats of older
-            tools
-        :param series: as in :meth:`series`
-        """
-        from .exports import export
-        export(self._get_run(), path, format, series)
+        self.save(path, "pprof")
 
     def to_json(self) -> str:
         """Returns the run document as text."""
@@ -359,135 +365,14 @@ class Recorded:
         from .reports import report
         return report([self._get_run()], path, **options)
 
-    def __str__(self):
+    def __str__(self) -> str:
         return self._get_run()._text().rstrip("\n")
 
-    def _repr_html_(self):
+    def _repr_html_(self) -> str:
         from .run_html import page
         return page(self._get_run())
 
-
-class Run(Recorded):
-    """An immutable run: loaded from a file, or a snapshot of a monitor."""
-
-    _as_parameter_: Any
-
-    _free = staticmethod(lib.run_free)
-
-    def __init__(self, *_):
-        raise ArgumentTypeError("a Run cannot be created directly: use resmon.load(path) or Monitor.snapshot()")
-
-    @classmethod
-    def _own(cls, handle):
-        run = object.__new__(cls)
-        run._as_parameter_ = handle
-        run._cache = {}
-        return run
-
-    def __del__(self):
-        handle = getattr(self, "_as_parameter_", None)
-        if handle is not None:
-            self._as_parameter_ = None
-            self._free(handle)
-
-    def __reduce__(self):
-        return parse, (self.to_json(),)
-
-    def _get_run(self):
-        return self
-
-    def _cached(self, key, make):
-        if key not in self._cache:
-            self._cache[key] = make()
-        return self._cache[key]
-
-    def _info(self):
-        def make():
-            struct = _abi.RunInfo()
-            lib.run_get_info(self, byref(struct))
-            return records.Info.of(struct)
-        return self._cached("info", make)
-
-    def _end(self):
-        struct = _abi.RunEnd()
-        lib.run_get_end(self, byref(struct))
-        return records.End.of(struct)
-
-    def _usage(self):
-        struct = _abi.RunUsage()
-        try:
-            lib.run_get_usage(self, byref(struct))
-        except NotFoundError:
-            return None
-        return records.Usage.of(struct)
-
-    def _columns(self):
-        return self._cached("columns", lambda: list(_all(self, lib.run_column_count, lib.run_get_column, _abi.Column,
-                                                         records.Column)))
-
-    def _summary(self):
-        def make():
-            statistics, struct = {}, _abi.Column()
-            for index, column in enumerate(self._columns()):
-                lib.run_get_column(self, index, byref(struct))
-                one = records.Statistics.of(struct)
-                one.unit, one.is_counter = column.unit, column.is_counter
-                statistics[column.name] = one
-            return Summary(statistics, self._text)
-        return self._cached("summary", make)
-
-    def _scopes(self):
-        def make():
-            scopes = list(self._all_scopes(lib.run_scope_count, lib.run_get_scope))
-            for scope in scopes:
-                name = scope.name.replace("\\", "\\\\").replace("/", "\\/")  # told from those between names
-                scope.path = (scopes[scope.parent].path + "/" if scope.parent >= 0 else "") + name
-            return Scopes(scopes)
-        return self._cached("scopes", make)
-
-    def _spreads(self):
-        struct, found, ranks = _abi.ScopeSpread(), {}, lib.run_rank_count(self)
-        for index, scope in enumerate(self._scopes() if ranks else ()):
-            lib.run_get_scope_spread(self, index, byref(struct))
-            spread = found[scope.path] = records.Spread.of(struct)
-            spread.path = scope.path
-            spread.walls_s = [wall / 1e9 for wall in lib.run_scope_walls(self, index)[:ranks]]
-        return found
-
-    def _scopes_by_name(self):
-        def make():
-            scopes = list(self._all_scopes(lib.run_scope_name_count, lib.run_get_scope_name))
-            for scope in scopes:
-                scope.path = scope.name
-            return Scopes(scopes)
-        return self._cached("scopes_by_name", make)
-
-    def _stacks(self):
-        from .stacks import stacks_of
-        return self._cached("stacks", lambda: stacks_of(self))
-
-    def _all_scopes(self, count, get):
-        names = [counter.name for counter in self.counters]
-        struct = _abi.RunScope()
-        for index in range(count(self)):
-            get(self, index, byref(struct))
-            scope, found = records.Scope.of(struct), struct.counters
-            figures = [found[i] if found else _abi.Estimate(_NAN, _NAN, _NAN) for i in range(len(names))]
-            scope.counts = {name: records.Estimate(one.value, one.low, one.high) for name, one in zip(names, figures)}
-            yield scope
-
-    def _energy(self):
-        struct = _abi.Energy()
-        try:
-            lib.run_get_energy(self, byref(struct))
-        except NotFoundError:
-            return None
-        energy = records.Energy.of(struct)
-        energy.parts = {part.name: part for part in _all(self, lib.run_energy_part_count, lib.run_get_energy_part,
-                                                         _abi.EnergyPart, records.EnergyPart)}
-        return energy
-
-    def _text(self, full=False, width=None):
+    def _text(self, full: bool = False, width: int | None = None) -> str:
         if width is None:
             import shutil
             width = max(shutil.get_terminal_size((_abi.REPORT_WIDTH, 0)).columns, _abi.REPORT_LEAST_WIDTH)
@@ -496,32 +381,59 @@ class Run(Recorded):
         detail = _abi.REPORT_FULL if full else 0
         return take_text(lib.report_text, self, byref(_abi.ReportOptions(detail=detail, width=width)))
 
-    def _headline(self):
-        struct = _abi.Headline()
-        lib.run_get_headline(self, byref(struct))
-        headline = records.Headline.of(struct)
-        return {name: getattr(headline, name) for name in headline.members}
 
-    def _index(self, name):
-        indexes = self._cached("indexes", lambda: {column.name: i for i, column in enumerate(self._columns())})
-        if name not in indexes:
-            raise NotFoundError(f"the run has no column {name!r}{nearest(name, indexes)}")
-        return indexes[name]
+class Run(Recorded):
+    """An immutable run: loaded from a file, or a snapshot of a monitor."""
 
-    def _array(self, pointer):
+    _as_parameter_: Any
+    _made: dict[Any, Any]
+    _free = staticmethod(lib.run_free)
+
+    def __init__(self, *_: object) -> None:
+        raise ArgumentTypeError("a Run cannot be created directly: use resmon.load(path) or Monitor.snapshot()")
+
+    @classmethod
+    def _own(cls, handle: c_void_p) -> Run:
+        run = object.__new__(cls)
+        run._as_parameter_ = handle
+        run._made = {}
+        return run
+
+    def __del__(self) -> None:
+        handle = getattr(self, "_as_parameter_", None)
+        if handle is not None:
+            self._as_parameter_ = None
+            self._free(handle)
+
+    def __reduce__(self) -> Any:
+        return parse, (self.to_json(),)
+
+    def _get_run(self) -> Run:
+        return self
+
+    @_made_once
+    def _indexes(self) -> dict[str, int]:
+        return {column.name: i for i, column in enumerate(self.columns)}
+
+    def _index(self, name: str) -> int:
+        if name not in self._indexes:
+            raise NotFoundError(f"the run has no column {name!r}{nearest(name, self._indexes)}")
+        return self._indexes[name]
+
+    def _array(self, pointer: Any) -> Any:
         """Returns memory of the run as a ctypes array that keeps the run alive."""
         count = lib.run_row_count(self) if pointer else 0
         array = (pointer._type_ * count).from_address(ctypes.addressof(pointer.contents)) if count else (pointer._type_ * 0)()
         array.run = self
         return array
 
-    def _series(self, index, series):
+    def _series(self, index: int, series: str) -> memoryview[float]:
         if series not in _abi.SERIES:
             raise ArgumentError(f"series={series!r}: expected one of {', '.join(map(repr, _abi.SERIES))}")
         array = self._array(lib.run_series(self, index, _abi.SERIES[series]))
         return memoryview(array).cast("B").cast("d").toreadonly()
 
-    def _row_times(self):
+    def _row_times(self) -> Any:
         return self._array(lib.run_row_last_ns(self))
 
     # ---- for people -----------------------------------------------------------------------------
@@ -530,15 +442,19 @@ class Run(Recorded):
     def title(self) -> str:
         """Name of the run and its host."""
         facts = self.facts
-        return f"{records.name_of_facts(facts)} on {facts.get('machine', {}).get('host_name', 'an unknown host')}"
+        return f"{name_of_facts(facts)} on {facts.get('machine', {}).get('host_name', 'an unknown host')}"
 
-    def __repr__(self):
-        info = self._info()
+    def _outcome(self) -> str:
+        """Returns the state for people: the state of the run, or how its program ended if that says more."""
+        end = self.end
+        return str(end) if end.reason in ("failed", "interrupted", "killed") else self.info.state
+
+    def __repr__(self) -> str:
         known = ((human.seconds_text, "wall_s", ""), (human.seconds_text, "cpu_s", " of CPU"),
                  (human.bytes_text, "rss_peak_bytes", " peak RSS"), (lambda v: human.text_of(v, "J"), "energy_j", ""))
-        headline = self._headline()
+        headline = self.headline
         shown = ", ".join(make(headline[key]) + after for make, key, after in known if headline[key] == headline[key])
-        return f"<resmon.Run {self.title}: {self._outcome()}, {info.samples} samples, {shown}>"
+        return f"<resmon.Run {self.title}: {self._outcome()}, {self.info.samples} samples, {shown}>"
 
 
 # ---- where runs come from ---------------------------------------------------------------------------
@@ -620,8 +536,4 @@ def save_trace(runs: Sequence[Recorded], path: Path) -> None:
 
 def metrics() -> list[Metric]:
     """Returns all metrics that can be measured, as a list of :class:`~resmon.records.Metric`."""
-    struct, found = _abi.Metric(), []
-    for index in range(lib.metric_count()):
-        lib.metric_at(index, byref(struct))
-        found.append(records.Metric.of(struct))
-    return found
+    return list(Metric.each(lib.metric_count, lib.metric_at))

@@ -481,9 +481,9 @@ def test_an_unwritable_disk():
         pytest.skip("there is no /dev/full")
     with resmon.Monitor(SLOW) as monitor:
         pass
-    for write in (monitor.save, monitor.save_csv):
+    for format in ("json", "csv", "text"):
         with pytest.raises(resmon.Error):
-            write("/dev/full")
+            monitor.save("/dev/full", format)
 
 
 def test_subinterpreters(script):

@@ -187,10 +187,10 @@ def test_asked_by_many_threads_while_it_stops():
     ({"interval": "soon"}, resmon.ArgumentError, "100ms"),
     ({"interval": float("nan")}, ValueError, "interval"),
     ({"interval": float("inf")}, ValueError, "interval"),
-    ({"interval": 1e9}, resmon.RangeError, "1 ms to 24 h; default 100 ms"),
-    ({"rows": 7}, resmon.RangeError, "even"),
+    ({"interval": 1e9}, resmon.errors.RangeError, "1 ms to 24 h; default 100 ms"),
+    ({"rows": 7}, resmon.errors.RangeError, "even"),
     ({"rows": -2}, resmon.ArgumentError, "rows"),
-    ({"rows": 1 << 21}, resmon.RangeError, "rows"),
+    ({"rows": 1 << 21}, resmon.errors.RangeError, "rows"),
     ({"rows": "many"}, resmon.ArgumentError, "a whole number"),
     ({"rows": 400.0}, TypeError, "rows"),
     ({"domains": "cpuu"}, resmon.ArgumentError, "did you mean 'cpu'"),
@@ -205,7 +205,7 @@ def test_asked_by_many_threads_while_it_stops():
     ({"name": "\ud800"}, ValueError, ""),
     ({"carbon": {"contry": "FR"}}, resmon.ArgumentError, "did you mean 'country'"),
     ({"carbon": {"country": 5}}, TypeError, "carbon: country"),
-    ({"carbon": {"pue": 0.5}}, resmon.RangeError, "carbon.pue"),
+    ({"carbon": {"pue": 0.5}}, resmon.errors.RangeError, "carbon.pue"),
     ({"carbon": {"pue": "x"}}, resmon.ArgumentError, "carbon.pue"),
     ({"carbon": object()}, TypeError, ""),
     ({"record": 5}, TypeError, "record"),
@@ -233,13 +233,13 @@ def test_asked_by_many_threads_while_it_stops():
     ({"on_sample": 5}, TypeError, "callback"),
     ({"idle": "x"}, ValueError, "used, none, allocated"),
     ({"events": -1}, resmon.ArgumentError, "events"),
-    ({"rows": 0}, resmon.RangeError, "rows"),
-    ({"interval": 0}, resmon.RangeError, "1 ms to 24 h"),
-    ({"max_overhead": 2.0}, resmon.RangeError, "max_overhead"),
+    ({"rows": 0}, resmon.errors.RangeError, "rows"),
+    ({"interval": 0}, resmon.errors.RangeError, "1 ms to 24 h"),
+    ({"max_overhead": 2.0}, resmon.errors.RangeError, "max_overhead"),
     ({"max_overhead": float("nan")}, resmon.ArgumentError, "max_overhead"),
     ({"max_meter_share": -1}, resmon.ArgumentError, "max_meter_share"),
-    ({"tags": 1 << 30}, resmon.RangeError, "tags"),
-    ({"scope_depth": 1000}, resmon.RangeError, "scope_depth"),
+    ({"tags": 1 << 30}, resmon.errors.RangeError, "tags"),
+    ({"scope_depth": 1000}, resmon.errors.RangeError, "scope_depth"),
     ({"stop_timeout": -1}, ValueError, "stop_timeout"),
     ({"nonsense": 1}, resmon.ArgumentError, "nonsense"),
     ({"intervall": 1}, resmon.ArgumentError, "did you mean 'interval'"),
@@ -277,7 +277,7 @@ def test_a_directory_is_no_file(tmp_path):
 
 
 def test_options_that_fail_at_start(tmp_path):
-    for options, kind in (({"pid": 1 << 30}, resmon.NoProcessError), ({"record": tmp_path}, resmon.ArgumentError),
+    for options, kind in (({"pid": 1 << 30}, resmon.errors.NoProcessError), ({"record": tmp_path}, resmon.ArgumentError),
                           ({"fs_root": "/nonexistent"}, resmon.NotFoundError)):
         with pytest.raises(kind):
             resmon.Monitor(SLOW, **options).start()

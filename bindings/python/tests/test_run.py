@@ -275,7 +275,7 @@ def test_paths_with_placeholders(run, tmp_path):
 
 def test_csv(run, tmp_path):
     import csv
-    run.save_csv(tmp_path / "run.csv")
+    run.save(tmp_path / "run.csv")
     with open(tmp_path / "run.csv", newline="", encoding="utf-8") as file:
         rows = list(csv.reader(file))
     assert len(rows) == 1 + len(run.times) and (tmp_path / "run-columns.csv").exists()
@@ -297,7 +297,7 @@ def test_traces(run, tmp_path):
 def test_emissions(run, tmp_path):
     import csv
     for process in (False, True):
-        run.append_emissions(tmp_path / "emissions.csv", process=process)
+        run.save(tmp_path / "emissions.csv", "emissions", process=process)
     with open(tmp_path / "emissions.csv", newline="", encoding="utf-8") as file:
         machine, own = csv.DictReader(file)
     assert float(machine["energy_consumed"]) == pytest.approx(run.energy.node_kwh, rel=1e-3)
@@ -305,16 +305,33 @@ def test_emissions(run, tmp_path):
     assert machine["country_iso_code"] == "FRA" and float(machine["duration"]) == pytest.approx(run.info.duration_s, rel=1e-3)
 
 
-@pytest.mark.parametrize("write", ["save", "save_csv", "save_trace", "append_emissions"])
+def test_the_ending_selects_the_format(run, tmp_path):
+    """As in the library's table; and what it has not is refused with a list of what there is."""
+    begins = {"x.json": b'{"format":"resmon-run"', "x.csv": b"time_s,", "x.trace.json": b'{"', "x.html": b"<!doctype html>",
+              "x.md": b"# a run on ", "x.txt": b"a run took "}
+    for name, begin in begins.items():
+        run.save(tmp_path / name)
+        assert (tmp_path / name).read_bytes().replace(b" ", b"" if name == "x.json" else b" ").lower().startswith(begin), name
+    run.save(tmp_path / "no ending", format="json")
+    assert (tmp_path / "no ending").read_bytes() == (tmp_path / "x.json").read_bytes()
+    with pytest.raises(resmon.ArgumentError, match=r"\.trace\.json .*\.pdf \.txt \.parquet"):
+        run.save(tmp_path / "x.xyz")
+    with pytest.raises(resmon.ArgumentError, match="expected one of json, .*parquet"):
+        run.save(tmp_path / "x.json", format="xyz")
+    with pytest.raises(resmon.Error, match="widht"):
+        run.save(tmp_path / "x.json", widht=3)
+
+
+@pytest.mark.parametrize("write", ["json", "csv", "trace", "emissions", "text"])
 def test_unwritable_paths(run, write, tmp_path):
     (tmp_path / "file").write_text("precious")
     for path, kind in ((tmp_path / "no" / "x", resmon.NotFoundError), (tmp_path / "file" / "x", resmon.Error),
                        (tmp_path, resmon.Error), ("", resmon.Error), ("x" * 5000, resmon.Error)):
         with pytest.raises(kind):
-            getattr(run, write)(path)
+            run.save(path, write)
     for path in ("a\0b", None, 5):
         with pytest.raises((ValueError, TypeError)):
-            getattr(run, write)(path)
+            run.save(path, write)
     assert (tmp_path / "file").read_text() == "precious"
     assert {path.name for path in tmp_path.iterdir()} == {"file"}, "nothing is left over"
 
@@ -363,7 +380,7 @@ def test_damaged_documents(run, tmp_path):
             damaged[chance.randrange(len(damaged))] = chance.choice([chance.randrange(256), ord("0") + chance.randrange(10)])
         try:
             found = resmon.parse(bytes(damaged))
-        except (resmon.FormatError, resmon.VersionError):
+        except (resmon.FormatError, resmon.errors.VersionError):
             outcomes.append(False)
             continue
         outcomes.append(True)

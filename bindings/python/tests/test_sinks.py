@@ -107,12 +107,12 @@ def test_a_server_that_is_not_there(tmp_path):
                                  json=tmp_path / "run.json", stop_timeout=10)  # the most of it are pauses
         try:
             monitor.start()
-            with pytest.raises(resmon.NetworkError, match="pushgateway"):
+            with pytest.raises(resmon.errors.NetworkError, match="pushgateway"):
                 monitor.stop()
         except resmon.NotSupportedError:
             pytest.skip("this build has no HTTP")
     assert resmon.load(tmp_path / "run.json").info.state == "stopped"
-    assert {sink.name: sink.end_status for sink in monitor.sinks} == {"json": 0, "pushgateway": resmon.NetworkError.status}
+    assert {sink.name: sink.end_status for sink in monitor.sinks} == {"json": 0, "pushgateway": resmon.errors.NetworkError.status}
 
 
 def test_add_after_start():
@@ -126,7 +126,7 @@ def test_more_sinks_than_there_is_room_for():
     monitor = resmon.Monitor(SLOW)
     for i in range(32):
         monitor.add_callback(lambda sample: None, name=f"c{i}")
-    with pytest.raises(resmon.NoSpaceError, match="32"):
+    with pytest.raises(resmon.errors.NoSpaceError, match="32"):
         monitor.add_callback(print)
     with monitor:
         pass
@@ -194,7 +194,7 @@ def test_a_callback_that_raises(told, error):
     assert len(calls) == 4, "it is called on"
     assert told == [error], "said once"
     sink, = monitor.sinks
-    assert sink.failures == 4 and sink.status == resmon.InputOutputError.status and sink.end_status == 0
+    assert sink.failures == 4 and sink.status == resmon.errors.InputOutputError.status and sink.end_status == 0
     assert sink.reason.startswith(type(error).__name__)
     assert monitor.info.samples == 4
 
@@ -203,7 +203,7 @@ def test_a_callback_that_raises_at_the_end(told):
     monitor = resmon.Monitor(SLOW)
     monitor.add_callback(lambda sample: None, lambda run: 1 / 0, name="mine")
     monitor.start()
-    with pytest.raises(resmon.InputOutputError, match="^sink mine: ZeroDivisionError: division by zero$"):
+    with pytest.raises(resmon.errors.InputOutputError, match="^sink mine: ZeroDivisionError: division by zero$"):
         monitor.stop()
     assert monitor.state == "stopped" and isinstance(told[0], ZeroDivisionError)
     assert monitor.sinks[0].reason == "ZeroDivisionError: division by zero"
@@ -268,7 +268,7 @@ def test_a_callback_that_does_not_return():
         sample.to_dict()
         returned.set()
     monitor = resmon.Monitor(SLOW, on_sample=on_sample, stop_timeout=0.2).start()
-    with pytest.raises(resmon.TimedOutError, match="callback"):
+    with pytest.raises(resmon.errors.TimedOutError, match="callback"):
         monitor.stop()
     assert monitor.state == "stopped" and monitor.sinks[0].is_off
     del monitor, on_sample

@@ -146,5 +146,5 @@ def test_options(tmp_path):
         resmon.Monitor(folded_memory=tmp_path / "m", stacks="cpu+peak")
     with pytest.raises(ValueError, match="cpu, memory, peak, all"):
         resmon.Monitor(stacks="gpu")
-    with pytest.raises(resmon.RangeError, match="stack_hz"):
+    with pytest.raises(resmon.errors.RangeError, match="stack_hz"):
         resmon.Monitor(stack_hz=1001)

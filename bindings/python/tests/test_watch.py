@@ -114,7 +114,7 @@ def test_overlapping_and_across_threads():
 
 def test_as_many_as_there_are_and_dropping_gives_them_back():
     watches = [resmon.Watch("rss") for _ in range(64)]
-    with pytest.raises(resmon.NoSpaceError, match="64"):
+    with pytest.raises(resmon.errors.NoSpaceError, match="64"):
         resmon.Watch("rss")
     del watches
     gc.collect()
