@@ -24,10 +24,8 @@ from .tasks import here
 
 # Where each name is; loaded when it is first used, so that importing the package takes milliseconds.
 _HOMES = {
-    "errors": ("Error", "LibraryError", "ArgumentError", "ArgumentTypeError", "StateError", "OutOfMemoryError",
-               "NotFoundError", "AccessError", "FormatError", "InputOutputError", "NoSpaceError", "BusyError",
-               "NotSupportedError", "RangeError", "NoProcessError", "VersionError", "TimedOutError", "NetworkError",
-               "RemoteError", "NoDeviceError", "ResmonWarning"),
+    "errors": ("Error", "ArgumentError", "StateError", "NotFoundError", "AccessError", "FormatError", "BusyError",
+               "NotSupportedError", "ResmonWarning"),
     "monitor": ("Monitor",),
     "run": ("Run", "load", "load_all", "parse", "save_trace", "metrics"),
     "wrappers": ("timer", "peak_rss", "log_start_finish"),
@@ -40,7 +38,7 @@ _HOMES = {
     "jobs": ("job", "hostlist"),
     "merging": ("merge",),
     "datasets": ("dataset", "Dataset"),
-    "baseline": ("measure_idle", "compare"),
+    "baseline": ("measure_idle", "above_idle", "compare"),
     "benches": ("bench", "diff", "trend", "Bench", "Diff", "Trend"),
     "options": ("keywords",),
     "magics": ("load_ipython_extension", "unload_ipython_extension"),

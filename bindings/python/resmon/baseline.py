@@ -54,7 +54,7 @@ def measure_idle(seconds: float) -> Run:
         idle = resmon.measure_idle(60)
         with resmon.Monitor() as m:
             work()
-        print(resmon.compare(m, idle))
+        print(resmon.above_idle(m, idle))
 
     ArgumentError: ``seconds`` is out of its bounds.
 
@@ -70,8 +70,8 @@ def _handles(runs: Recorded | Sequence[Recorded]) -> tuple[list[Run], Any]:
     return found, (c_void_p * max(len(found), 1))(*(run._as_parameter_ for run in found))
 
 
-def compare(work: Recorded | Sequence[Recorded], idle: Recorded | Sequence[Recorded], hours_per_day: float = 0.0,
-            days_per_year: float = 0.0) -> Comparison:
+def above_idle(work: Recorded | Sequence[Recorded], idle: Recorded | Sequence[Recorded], hours_per_day: float = 0.0,
+               days_per_year: float = 0.0) -> Comparison:
     """Compares one or several runs of the work with one or several idle runs, and returns a :class:`Comparison`.
 
     NotFoundError: a run has no energy values, or no component is known in all runs. RangeError: a run is shorter than
@@ -88,3 +88,6 @@ def compare(work: Recorded | Sequence[Recorded], idle: Recorded | Sequence[Recor
     struct = _abi.Comparison()
     lib.compare_runs(work_handles, len(work_runs), idle_handles, len(idle_runs), byref(options), byref(struct))
     return Comparison.of(struct)
+
+
+compare = above_idle  # its name before, which says less: diff() compares, too

@@ -5,23 +5,29 @@ from __future__ import annotations
 from ctypes import byref, c_void_p
 
 from . import _abi, html
-from .record import Record
 from ._library import encoded, lib, take_text
+from .record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from typing import Any
 
 
-class Finding(Record):
+class Entry(Record):
     """One finding: ``state`` is "ready", "not readable", "absent" or "garbled"; ``remedy`` is how to change it."""
 
     __slots__ = ("state", "group", "name", "what", "remedy")
+    state: str
+    group: str
+    name: str
+    what: str
+    remedy: str
     _struct = "DoctorEntry"
     _shown = ("group", "name", "state")
 
     @classmethod
-    def of(cls, struct):
+    def of(cls, struct: Any) -> Entry:
         finding = super().of(struct)
         finding.state = _abi.DOCTOR_STATES.get(struct.status, "")
         return finding
@@ -33,10 +39,10 @@ class Diagnosis:
     ``rules`` has the files that an administrator can install.
     """
 
-    def __init__(self, findings, report, rules):
+    def __init__(self, findings: list[Entry], report: str, rules: str) -> None:
         self.findings, self._report, self.rules = findings, report, rules
 
-    def __iter__(self) -> Iterator[Finding]:
+    def __iter__(self) -> Iterator[Entry]:
         return iter(self.findings)
 
     def __len__(self) -> int:
@@ -61,7 +67,7 @@ def doctor(fs_root: str | None = None, group: str | None = None) -> Diagnosis:
     options = _abi.DoctorOptions(fs_root=encoded(fs_root, "fs_root"), group=encoded(group, "group"))
     lib.doctor_examine(byref(options), byref(handle))
     try:
-        findings = list(Finding.each(lib.doctor_entry_count, lib.doctor_get_entry, handle))
+        findings = list(Entry.each(lib.doctor_entry_count, lib.doctor_get_entry, handle))
         return Diagnosis(findings, take_text(lib.doctor_report, handle), take_text(lib.doctor_rule, handle, 0))
     finally:
         lib.doctor_free(handle)

@@ -18,7 +18,7 @@ def test_all_have_their_own_number_and_name():
     assert len(set(CLASSES)) == 17 == len({one.name for one in CLASSES})
     for status, kind in errors._CLASSES.items():
         assert kind.status == status and kind.name == errors.name_of(status)
-        assert issubclass(kind, resmon.Error) and getattr(resmon, kind.__name__) is kind
+        assert issubclass(kind, resmon.Error) and getattr(errors, kind.__name__) is kind
     assert errors.name_of(0) == "RESMON_OK" and errors.name_of(-99) == "RESMON_UNKNOWN"
 
 
@@ -33,17 +33,17 @@ def test_names_are_those_of_the_library():
 
 
 @pytest.mark.parametrize("kind, builtin", [
-    (resmon.ArgumentError, ValueError), (resmon.StateError, RuntimeError), (resmon.OutOfMemoryError, MemoryError),
+    (resmon.ArgumentError, ValueError), (resmon.StateError, RuntimeError), (resmon.errors.OutOfMemoryError, MemoryError),
     (resmon.NotFoundError, FileNotFoundError), (resmon.NotFoundError, LookupError), (resmon.NotFoundError, KeyError),
-    (resmon.AccessError, PermissionError), (resmon.FormatError, ValueError), (resmon.InputOutputError, OSError),
-    (resmon.NoSpaceError, OSError), (resmon.NotSupportedError, NotImplementedError), (resmon.RangeError, ValueError),
-    (resmon.NoProcessError, ProcessLookupError), (resmon.TimedOutError, TimeoutError),
-    (resmon.NetworkError, ConnectionError), (resmon.LibraryError, ImportError), (resmon.ResmonWarning, UserWarning)])
+    (resmon.AccessError, PermissionError), (resmon.FormatError, ValueError), (resmon.errors.InputOutputError, OSError),
+    (resmon.errors.NoSpaceError, OSError), (resmon.NotSupportedError, NotImplementedError), (resmon.errors.RangeError, ValueError),
+    (resmon.errors.NoProcessError, ProcessLookupError), (resmon.errors.TimedOutError, TimeoutError),
+    (resmon.errors.NetworkError, ConnectionError), (resmon.errors.LibraryError, ImportError), (resmon.ResmonWarning, UserWarning)])
 def test_caught_as_python_says_it(kind, builtin):
     assert issubclass(kind, builtin)
 
 
-@pytest.mark.parametrize("kind", CLASSES + [resmon.LibraryError, resmon.Error])
+@pytest.mark.parametrize("kind", CLASSES + [resmon.errors.LibraryError, resmon.Error])
 def test_text_and_pickle(kind):
     error = kind("what failed: it's \"here\"")
     assert str(error) == "what failed: it's \"here\""

@@ -427,12 +427,12 @@ def test_idle_and_comparison():
     with resmon.Monitor(0.02) as work:
         burn(0.3)
     assert idle.info.duration_s >= 0.3
-    compared = resmon.compare(work, idle)
+    compared = resmon.above_idle(work, idle)
     assert compared.energy_j.difference == pytest.approx(compared.energy_j.work - compared.energy_j.idle)
     if compared.energy_j.low == compared.energy_j.low:  # not known of runs that are as short
         assert compared.energy_j.low <= compared.energy_j.difference <= compared.energy_j.high
     assert compared.statement and str(compared)
-    assert resmon.compare([work], [idle, idle]).idle_runs == 2
+    assert resmon.above_idle([work], [idle, idle]).idle_runs == 2
     for wrong in (([], idle), (work, [])):
         with pytest.raises(resmon.Error):
             resmon.compare(*wrong)
