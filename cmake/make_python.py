@@ -34,8 +34,8 @@ PREFIXES = {"CARBON_BASIS": "CARBON_BASIS_", "VERDICT": "VERDICT_", "DOCTOR": "D
 # Members that have such a code, by their name; each "..._provenance" has one, too.
 CODES = {"kind": "KIND", "level": "LEVEL", "basis": "CARBON_BASIS", "verdict": "VERDICT", "reason": "END", "provenance": "PROVENANCE"}
 
-# Structures without results: what the caller fills in, sites, and a number that has a class of its own.
-NO_RESULTS = r".*(Options|Ops|Rows|Site|Timed|Estimate|Label)"
+# Structures without a class: what the caller fills in, sites, and what records.py puts together otherwise.
+NO_RESULTS = r".*(Options|Ops|Rows|Site|Timed|Estimate|Label)|RunEnd|RunStack"
 # Members that are in a class of their own: of the structure of a column.
 APART = {member.name for member in MEMBERS if member.record == "statistics"}
 

@@ -14,9 +14,8 @@ import shutil
 import sys
 import tempfile
 import weakref
-from ctypes import byref
 
-from . import _abi
+from ._generated_records import MlflowReplayInfo
 from ._library import encoded, lib
 from .errors import Error, FormatError, InputOutputError, NotFoundError, RemoteError, warn
 from .options import sink_text
@@ -270,6 +269,4 @@ def replay(path: Path, **options: Any) -> dict[str, int | str]:
         run_id, count = _deliver(options["tracking_uri"], path)
         os.remove(path)
         return {"requests": count, "sent": count, "refused": 0, "run_id": run_id}
-    info = _abi.MlflowReplayInfo()
-    lib.mlflow_replay_text(os.fsencode(path), sink_text("mlflow", options), byref(info))
-    return {"requests": info.requests, "sent": info.sent, "refused": info.refused, "run_id": info.run_id.decode()}
+    return MlflowReplayInfo.read(lib.mlflow_replay_text, os.fsencode(path), sink_text("mlflow", options)).to_dict()

@@ -12,28 +12,24 @@ from ctypes import byref, c_uint64
 from functools import lru_cache
 
 from . import _abi
-from ._library import encoded, lib, set_field, take_text, text
+from ._generated_records import CarbonIntensity, Option, SinkKind
+from ._library import encoded, lib, set_field, take_text
 from .errors import ArgumentError, ArgumentTypeError, warn
 
 
 @lru_cache(maxsize=None)
-def table():
+def table() -> dict[str, dict[str, str]]:
     """Returns {owner: {key: type}} of all options; owners are "monitor", "carbon", "environment" and the sinks."""
-    found, struct = {}, _abi.Option()
-    for index in range(lib.option_count()):
-        lib.option_at(index, byref(struct))
-        found.setdefault(text(struct.owner), {})[text(struct.key)] = text(struct.type)
+    found: dict[str, dict[str, str]] = {}
+    for option in Option.each(lib.option_count, lib.option_at):
+        found.setdefault(option.owner, {})[option.key] = option.type
     return found
 
 
 @lru_cache(maxsize=None)
-def sinks():
+def sinks() -> dict[str, str]:
     """Returns {name: main option} of all sinks."""
-    found, struct = {}, _abi.SinkKind()
-    for index in range(lib.sink_kind_count()):
-        lib.sink_kind_at(index, byref(struct))
-        found[text(struct.name)] = text(struct.main)
-    return found
+    return {kind.name: kind.main for kind in SinkKind.each(lib.sink_kind_count, lib.sink_kind_at)}
 
 
 def keywords() -> str:
@@ -51,12 +47,9 @@ def bits(key, names):
 @lru_cache(maxsize=None)
 def names_of(key):
     """Returns {name: bits} of an option that takes names."""
-    struct = _abi.Option()
-    for index in range(lib.option_count()):
-        lib.option_at(index, byref(struct))
-        if text(struct.key) == key and text(struct.type) == "names":
-            return {name: bits(key, name) for name in text(struct.values).split(", ") if name != "none"}
-    raise KeyError(key)
+    values = next(option.values for option in Option.each(lib.option_count, lib.option_at)
+                  if option.key == key and option.type == "names")
+    return {name: bits(key, name) for name in values.split(", ") if name != "none"}
 
 
 # ---- values -----------------------------------------------------------------------------------------
@@ -175,11 +168,10 @@ def set_place(place):
         it
     """
     if place is not None:
-        found = _abi.CarbonIntensity()
-        lib.carbon_find(byref(carbon_options(place)), byref(found))  # it refuses what is none
-        said = place_of(place)
-        named = said.get("country") or said.get("region") or said.get("cloud_region")
-        if named and _abi.BASES.get(found.basis) == "world":
+        found = CarbonIntensity.read(lib.carbon_find, byref(carbon_options(place)))  # it refuses what is none
+        given = place_of(place)
+        named = given.get("country") or given.get("region") or given.get("cloud_region")
+        if named and found.basis == "world":
             warn(f"the place {named!r} is in no table: the world average is used, {found.g_per_kwh:.0f} g/kWh")
     _places.update(set=place, latest=None)
 

@@ -161,27 +161,17 @@ class StackInfo(_WithStatus, made.StackInfo):
     available: bool
 
 
-class PeakStack(Record):
+class PeakStack(made.PeakStack):
     """The stack of a thread when memory was high: at ``t_s``, with ``rss_bytes``.
 
     The highest RSS that was seen is ``highest_rss_bytes``, at ``highest_t_s``. ``life_rss_bytes`` is the kernel's
     high-water mark over the life of the process.
     """
 
-    __slots__ = ("t_s", "rss_bytes", "headroom_bytes", "thread_id", "thread_name", "scope", "frames", "is_cut",
-                 "highest_rss_bytes", "highest_t_s", "life_rss_bytes")
+    __slots__ = ()
     _shown = ("thread_name", "thread_id", "scope", "frames")
-    t_s: float
-    rss_bytes: float
-    headroom_bytes: float
-    thread_id: int
-    thread_name: str
-    scope: str
-    frames: tuple[Frame, ...]
-    is_cut: bool
-    highest_rss_bytes: float
-    highest_t_s: float
-    life_rss_bytes: float
+    scope: str  # type: ignore[assignment]
+    frames: tuple[Frame, ...]  # type: ignore[assignment]
 
 
 class Function(Record):

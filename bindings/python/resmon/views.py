@@ -1,16 +1,17 @@
 # SPDX-License-Identifier: MIT
 """The metrics of each view, with labels and units: the table of the library (lib/metric/views.def), as it was built."""
 from collections import namedtuple
-from ctypes import byref
 from functools import lru_cache
 
 from . import _abi
-from ._library import lib, text
+from ._generated_records import Metric
+from ._generated_records import View as Row
+from ._library import lib
 
 # Group of the metrics that the table does not name: those of a newer library, or of a build of one's own.
 OTHER = "other"
 
-_SERIES = {number: name for name, number in _abi.SERIES.items()}
+_SERIES = _abi.WORDS["SERIES"]
 
 
 class View(namedtuple("View", "view group metric label unit share_of divisor series colour level metric_unit help")):
@@ -37,23 +38,14 @@ class View(namedtuple("View", "view group metric label unit share_of divisor ser
 @lru_cache(maxsize=None)
 def _metrics():
     """Returns {name: (level, unit, help)} of all metrics."""
-    found, struct = {}, _abi.Metric()
-    for index in range(lib.metric_count()):
-        lib.metric_at(index, byref(struct))
-        found[text(struct.name)] = (_abi.LEVELS.get(struct.level, ""), text(struct.unit), text(struct.help))
-    return found
+    return {metric.name: (metric.level, metric.unit, metric.help) for metric in Metric.each(lib.metric_count, lib.metric_at)}
 
 
 @lru_cache(maxsize=None)
 def _table():
-    rows, struct = [], _abi.View()
-    for index in range(lib.view_count()):
-        lib.view_at(index, byref(struct))
-        metric = text(struct.metric)
-        rows.append(View(text(struct.view), text(struct.group), metric, text(struct.label), text(struct.unit),
-                         text(struct.share_of), struct.divisor, _SERIES.get(struct.series, struct.series),
-                         struct.colour, *_metrics().get(metric, ("", "", ""))))
-    return tuple(rows)
+    return tuple(View(row.view, row.group, row.metric, row.label, row.unit, row.share_of, row.divisor,
+                      _SERIES.get(row.series, row.series), row.colour, *_metrics().get(row.metric, ("", "", "")))
+                 for row in Row.each(lib.view_count, lib.view_at))
 
 
 @lru_cache(maxsize=None)

@@ -60,7 +60,7 @@ def announce(line):
         pass  # closed; the program goes on
 
 
-def _sayer(log):
+def _writer_of(log):
     """Returns the function that gets the lines, or None."""
     if log is True:
         return announce
@@ -94,13 +94,13 @@ class Finding:
 class _Call:
     """One call, or block: a scope while it runs, and clocks."""
 
-    __slots__ = ("_site", "_timed", "_began", "_resumed", "_running", "_target", "_say", "finding", "_stretches", "_outer",
+    __slots__ = ("_site", "_timed", "_began", "_resumed", "_running", "_target", "_write", "finding", "_stretches", "_outer",
                  "_has_run")
 
     meter = _abi.METER_WALL
 
-    def __init__(self, site, name, target, say):
-        self._site, self._target, self._say = site, target, say
+    def __init__(self, site, name, target, write):
+        self._site, self._target, self._write = site, target, write
         self.finding = Finding(name)
         self._timed = _abi.Timed()
         self._began = None
@@ -145,10 +145,10 @@ class _Call:
 
     def _tell(self, line_of, *arguments):
         """Writes a line to the log; a log that fails gives a warning and does not fail the program."""
-        if self._say is None:
+        if self._write is None:
             return
         try:
-            self._say(line_of(*arguments))
+            self._write(line_of(*arguments))
         except Exception as error:  # pylint: disable=broad-except
             warn(f"the result of {self.finding.name} cannot be logged: {type(error).__name__}: {error}")
 
@@ -198,13 +198,13 @@ class _Wrapper:
         self.name = name
         self.last = None
         self._blocks = {}  # that are open, by thread
-        self._say = _sayer(log)
+        self._write = _writer_of(log)
 
     def __call__(self, function):
         inner = getattr(function, "__func__", function)
         name = self.name or name_of(inner)
         target = _Last()
-        result = wrapped(function, self._call, site_of_function(inner, name), name, target, self._say)
+        result = wrapped(function, self._call, site_of_function(inner, name), name, target, self._write)
         target.function = getattr(result, "__func__", result)
         target.last = None
         return result
@@ -212,7 +212,7 @@ class _Wrapper:
     def __enter__(self):
         if self.name is None:
             raise ArgumentTypeError(f"a block wants a name: with resmon.{type(self).__name__}('load'): ...")
-        block = self._call(site_of(self.name), self.name, self, self._say)
+        block = self._call(site_of(self.name), self.name, self, self._write)
         self._blocks.setdefault(get_ident(), []).append(block)
         block.resume()
         return block.finding
@@ -324,8 +324,8 @@ def signature(name, args, kwargs):
 class _LoggedCall(_Call):
     __slots__ = ("_signature",)
 
-    def __init__(self, site, name, target, say):
-        super().__init__(site, name, target, say)
+    def __init__(self, site, name, target, write):
+        super().__init__(site, name, target, write)
         self._signature = name + "()"
 
     def begin(self, args, kwargs):
@@ -353,8 +353,8 @@ def log_start_finish(function: Any = None, *, name: str | None = None, log: Log 
     if isinstance(function, (staticmethod, classmethod)):
         return type(function)(log_start_finish(function.__func__, name=name, log=log))
     shown, target = name or name_of(function), _Last()
-    site, say = site_of_function(function, shown), _sayer(log)
-    result = wrapped(function, _LoggedCall, site, shown, target, say)
+    site, write = site_of_function(function, shown), _writer_of(log)
+    result = wrapped(function, _LoggedCall, site, shown, target, write)
     target.function = result
     target.last = None
     return result
