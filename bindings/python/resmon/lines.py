@@ -12,6 +12,8 @@
 Tables that were not read are printed when the interpreter exits. The events come from line_trace.py; line_track.py
 keeps the values and line_table.py shows them.
 """
+from __future__ import annotations
+
 import atexit
 import functools
 import os
@@ -26,19 +28,33 @@ from .errors import ArgumentTypeError
 from .line_table import LineMemory, LineTimes
 from .line_trace import enter, leave
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any, overload
+
+    from ._types import LineDecorator, P, Profiled, R, Stream
+else:
+    def overload(_function):
+        """Does nothing: other signatures are for type checkers."""
+
 __all__ = ["profile_lines", "profile_memory", "print_lines", "LineTimes", "LineMemory"]
 
 # A function that is defined again from the same code (a nested one, on every call of the outer one) goes on with
 # its table.
-_tables = weakref.WeakValueDictionary()  # (type of table, id(code)) -> table
-_begun = {}  # id -> table, those with something to show, in the order in which they began
+_tables: weakref.WeakValueDictionary[Any, Any] = weakref.WeakValueDictionary()  # (type of table, id(code)) -> table
+_begun: dict[int, Any] = {}  # id -> table, those with something to show, in the order in which they began
 _lock = threading.RLock()  # guards both
 
 MAX_TABLES = 1000  # kept for the exit; a program that makes functions without end must not fill its memory
 _dropped = 0
 
 
-def profile_lines(function=None, /, *, unit=1e-6, stream=None):
+@overload
+def profile_lines(function: Callable[P, R], /) -> Profiled[P, R]: ...
+@overload
+def profile_lines(*, unit: float = ..., stream: Stream = ...) -> LineDecorator: ...
+def profile_lines(function: Any = None, /, *, unit: float = 1e-6, stream: Stream = None) -> Any:
     """Measures the time of each line of `function`, over all its calls; `function.lines` is the table.
 
     A decorator, with or without arguments. Put it directly above the def. It works on functions, methods, coroutines
@@ -53,7 +69,11 @@ def profile_lines(function=None, /, *, unit=1e-6, stream=None):
     return _decorate(function, LineTimes, unit=unit, stream=stream)
 
 
-def profile_memory(function=None, /, *, precision=1, stream=None):
+@overload
+def profile_memory(function: Callable[P, R], /) -> Profiled[P, R]: ...
+@overload
+def profile_memory(*, precision: int = ..., stream: Stream = ...) -> LineDecorator: ...
+def profile_memory(function: Any = None, /, *, precision: int = 1, stream: Stream = None) -> Any:
     """Measures the resident memory of the process for each line of `function`; `function.lines` is the table.
 
     A decorator like profile_lines(). "Increment" is the sum of growth and release while the line ran. "Peak" is the
@@ -67,7 +87,7 @@ def profile_memory(function=None, /, *, precision=1, stream=None):
     return _decorate(function, LineMemory, precision=precision, stream=stream)
 
 
-def print_lines(stream=None):
+def print_lines(stream: Stream = None) -> None:
     """Prints every table that has values, to `stream` or by default to the stream of the table."""
     with _lock:
         tables = list(_begun.values())
@@ -75,7 +95,7 @@ def print_lines(stream=None):
         _print(table, stream)
 
 
-def _decorate(function, make_table, **options):
+def _decorate(function: Any, make_table: Any, **options: Any) -> Any:
     if isinstance(function, (staticmethod, classmethod)):
         return type(function)(_decorate(function.__func__, make_table, **options))
     inner = _innermost(function)
@@ -90,7 +110,7 @@ def _decorate(function, make_table, **options):
     if kind is _call and _kind(inner) is not _call:
         warnings.warn(f"{inner.__qualname__}() runs only after the decorators above it have returned: it is not "
                       "profiled unless profile_lines or profile_memory is directly above its def", stacklevel=3)
-    wrapper = functools.wraps(function)(kind(table._recorder, function))
+    wrapper: Any = functools.wraps(function)(kind(table._recorder, function))
     wrapper.lines = table
     return wrapper
 

@@ -431,7 +431,8 @@ class Run(Recorded):
         if series not in _abi.SERIES:
             raise ArgumentError(f"series={series!r}: expected one of {', '.join(map(repr, _abi.SERIES))}")
         array = self._array(lib.run_series(self, index, _abi.SERIES[series]))
-        return memoryview(array).cast("B").cast("d").toreadonly()
+        values: Any = memoryview(array).cast("B").cast("d").toreadonly()
+        return values
 
     def _row_times(self) -> Any:
         return self._array(lib.run_row_last_ns(self))
