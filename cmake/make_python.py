@@ -126,9 +126,8 @@ class Headers:
 
     def signature(self, result, arguments):
         """"status void_p RunInfo*": the types of what a function returns and takes."""
-        taken = [part for part in arguments.split(",") if part.strip() not in ("void", "")]
-        return " ".join([self.type(result), *(self.type(re.sub(r"(?<=[\w*\s])\b(?!const\b)\w+\s*$", "", part)
-                                                        if re.search(r"[\w*][\s*]+\w+\s*$", part) else part) for part in taken)])
+        taken = [re.sub(r"\w+\s*$", "", part) for part in arguments.split(",") if part.strip() != "void"]  # without its name
+        return " ".join(map(self.type, [result, *taken]))
 
     def type(self, words):
         """The type of words of C: "char_p" for "const char *", "RunInfo*", "void_p" for what the library owns."""

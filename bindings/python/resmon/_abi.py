@@ -7,8 +7,12 @@ from __future__ import annotations
 
 import ctypes
 
-from ._generated import *  # noqa: F403
-from ._generated import CALLBACKS, STRUCTS, WORDS
+try:
+    from ._generated import *  # noqa: F403
+    from ._generated import CALLBACKS, STRUCTS, WORDS
+except ModuleNotFoundError:
+    raise ImportError("these are the sources of the package resmon: install it (pip install ./bindings/python), or build "
+                      "the target resmon-python, which makes what they lack") from None
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
