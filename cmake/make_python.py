@@ -215,7 +215,7 @@ def record_class(name, struct, fields, help):
 
 def records(headers):
     yield from ["# SPDX-License-Identifier: MIT", f'"""Classes of results.  {MADE}"""', "from __future__ import annotations", "",
-                "from .record import Estimate, Record"]
+                "from ._record import Estimate, Record"]
     for name, struct in headers.structs.items():
         if re.fullmatch(NO_RESULTS, name):
             continue
@@ -229,15 +229,16 @@ def records(headers):
 def names(package):
     """The names of the package, by the table of where they are."""
     tree = ast.parse((package / "__init__.py").read_text(encoding="utf-8"))
-    homes = next(ast.literal_eval(node.value) for node in tree.body
-                 if isinstance(node, ast.Assign) and node.targets[0].id == "_HOMES")
+    tables = {node.targets[0].id: node.value for node in tree.body if isinstance(node, ast.Assign)}
+    homes = ast.literal_eval(tables["_HOMES"])
+    modules = [node.value for node in ast.walk(tables["_MODULES"]) if isinstance(node, ast.Constant)]
     yield from ["# SPDX-License-Identifier: MIT", f"# {MADE}"]
     for node in tree.body:  # what is imported at once
         if isinstance(node, ast.ImportFrom) and node.level:
             yield from (f"from .{node.module} import {alias.name} as {alias.asname or alias.name}" for alias in node.names)
     for module, members in homes.items():
         yield from (f"from .{module} import {name} as {name}" for name in members)
-        yield f"from . import {module} as {module}"
+    yield from (f"from . import {module} as {module}" for module in (*homes, *modules))
 
 
 def main(directory):

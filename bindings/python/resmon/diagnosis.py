@@ -6,7 +6,7 @@ from ctypes import byref, c_void_p
 
 from . import _abi, html
 from ._library import encoded, lib, take_text
-from .record import Record
+from ._record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

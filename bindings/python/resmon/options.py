@@ -16,6 +16,12 @@ from ._generated_records import CarbonIntensity, Option, SinkKind
 from ._library import encoded, lib, set_field, take_text
 from .errors import ArgumentError, ArgumentTypeError, warn
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from ._types import Place
+
 
 @lru_cache(maxsize=None)
 def table() -> dict[str, dict[str, str]]:
@@ -156,10 +162,10 @@ def sink_text(sink, value):
 
 # ---- places and times -------------------------------------------------------------------------------
 
-_places = {"set": None, "latest": None}
+_places: dict[str, Any] = {"set": None, "latest": None}
 
 
-def set_place(place):
+def set_place(place: Place | None) -> None:
     """Sets the location of the machine, for all monitors and conversions without one of their own.
 
     A place that is in no table gives a ResmonWarning: the world average is used. ArgumentError: a value is not valid.

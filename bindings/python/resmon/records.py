@@ -12,7 +12,7 @@ import os
 from . import _abi, html, human
 from . import _generated_records as made
 from ._generated_records import EnergyPart, Event, Frame, Headline, Line, Metric, Node, Process, Rank, SinkInfo, Tag, Usage
-from .record import Estimate, Record
+from ._record import Estimate, Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -41,6 +41,10 @@ last: Optional[resmon.wrappers.Finding] = fit.last
 wall: float = m.scopes["x"].wall_s
 peak: float = m.summary["proc.mem.rss"].max
 run: resmon.Run = resmon.load("run.json")
+try:
+    resmon.carbon.set_place("FR")
+except resmon.errors.RangeError as error:
+    status: int = error.status
 energy = run.energy
 if energy is not None:
     joules: float = energy.parts["cpu"].node_j
