@@ -21,10 +21,12 @@ set(resmon_python "\"\${RESMON_PYTHON:-${RESMON_PYTHON}}\"")
 
 set(resmon_package ${PROJECT_SOURCE_DIR}/bindings/python/resmon)
 set(resmon_made ${resmon_package}/_generated.py ${resmon_package}/_generated_records.py ${resmon_package}/__init__.pyi)
-if(PROJECT_IS_TOP_LEVEL AND EXISTS ${RESMON_PYTHON})
+find_program(RESMON_PYTHON_FOUND ${RESMON_PYTHON})
+mark_as_advanced(RESMON_PYTHON_FOUND)
+if(PROJECT_IS_TOP_LEVEL AND RESMON_PYTHON_FOUND)
   file(GLOB resmon_headers CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/include/resmon/*.h)
   add_custom_command(OUTPUT ${resmon_made}
-    COMMAND ${RESMON_PYTHON} ${PROJECT_SOURCE_DIR}/cmake/make_python.py ${resmon_package}
+    COMMAND ${RESMON_PYTHON_FOUND} ${PROJECT_SOURCE_DIR}/cmake/make_python.py ${resmon_package}
     DEPENDS ${resmon_headers} ${PROJECT_SOURCE_DIR}/lib/run/records.def ${PROJECT_SOURCE_DIR}/cmake/make_python.py
       ${PROJECT_SOURCE_DIR}/cmake/make_records.py ${resmon_package}/__init__.py VERBATIM)
   set(all "")
