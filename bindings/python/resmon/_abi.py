@@ -62,5 +62,4 @@ def __getattr__(name: str) -> Any:
         made = type_of(name)
     else:
         raise AttributeError(f"the C interface has no {name}")
-    globals()[name] = made
-    return made
+    return globals().setdefault(name, made)  # threads that come here at once get the same class

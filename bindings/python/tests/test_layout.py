@@ -78,3 +78,24 @@ def test_names_of_options(key, prefix):
     """The library's own table knows the bits by the names of the headers."""
     import re
     assert options.names_of(key) == {re.sub(prefix, "", name).lower(): value for name, value in CONSTANTS.items() if re.match(prefix, name)}
+
+
+def test_threads_that_use_a_structure_first(script):
+    """They get the same class of each, or ctypes would refuse what one of them passes."""
+    script("""
+        import sys
+        import threading
+        sys.setswitchinterval(1e-6)
+        from resmon import _abi, _generated
+        found, begin = [{} for _ in range(16)], threading.Barrier(16)
+
+        def use(mine):
+            begin.wait()
+            mine.update((name, getattr(_abi, name)) for name in _generated.STRUCTS)
+        threads = [threading.Thread(target=use, args=(mine,)) for mine in found]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert all(mine == found[0] for mine in found)
+    """)
