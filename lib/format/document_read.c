@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Run document -> run.  A document is outside input: what is missing or of another type is left
- * empty or NaN, and a number that its type cannot hold is 0.
+ * empty or NaN, and a number that its type cannot hold is 0.  Two parts may be missing in documents
+ * of other programs and are computed: statistics, and all series of a column but "last".
  */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/compiler.h"
 #include "base/status.h"
 #include "format/document.h"
@@ -228,19 +231,33 @@ static resmon_status read_times(struct resmon_run *run, const struct rm_json *se
         return out_of_memory();
     }
     run->row_count = rows;
-    read_numbers(numbers, rows, rm_json_get(series, "t_first_ns"));
-    for (size_t i = 0; i < rows; i++) {
-        run->t_first[i] = (int64_t)count_of_number(numbers[i]);
-    }
+    const struct rm_json *first = rm_json_get(series, "t_first_ns");
+    const struct rm_json *samples = rm_json_get(series, "samples");
     read_numbers(numbers, rows, rm_json_get(series, "t_last_ns"));
     for (size_t i = 0; i < rows; i++) {
         run->t_last[i] = (int64_t)count_of_number(numbers[i]);
     }
-    read_numbers(numbers, rows, rm_json_get(series, "samples"));
+    read_numbers(numbers, rows, first);
     for (size_t i = 0; i < rows; i++) {
-        run->row_samples[i] = count_of_number(numbers[i]);
+        run->t_first[i] = first != NULL ? (int64_t)count_of_number(numbers[i]) : run->t_last[i];
+    }
+    read_numbers(numbers, rows, samples);
+    for (size_t i = 0; i < rows; i++) {
+        run->row_samples[i] = samples != NULL ? count_of_number(numbers[i]) : 1;
     }
     return RESMON_OK;
+}
+
+/* Whether a column has readings alone, one in each row. */
+static bool has_last_alone(const struct rm_json *column)
+{
+    return rm_json_get(column, "min") == NULL && rm_json_get(column, "max") == NULL &&
+           rm_json_get(column, "mean") == NULL;
+}
+
+static int series_of(const struct rm_json *column)
+{
+    return has_last_alone(column) ? RESMON_SERIES_LAST + 1 : RM_SERIES_KINDS;
 }
 
 /* Every series must have all its numbers: a document that only claims many columns and rows must
@@ -254,7 +271,7 @@ static resmon_status check_series(const struct resmon_run *run, const struct rm_
     size_t c = 0;
     for (const struct rm_json *e = rm_json_first(columns); e != NULL && run->row_count > 0;
          e = rm_json_next(e), c++) {
-        for (int kind = 0; kind < RM_SERIES_KINDS; kind++) {
+        for (int kind = 0; kind < series_of(e); kind++) {
             size_t count = rm_json_count(rm_json_get(e, rm_series_names[kind]));
             if (count != run->row_count) {
                 return rm_error(RESMON_EFORMAT, "series.columns[%zu].%s has %zu numbers, not %zu",
@@ -284,11 +301,115 @@ static resmon_status read_series(struct resmon_run *run, const struct rm_json *d
     }
     size_t c = 0;
     for (const struct rm_json *e = rm_json_first(columns); e != NULL; e = rm_json_next(e), c++) {
-        for (int kind = 0; kind < RM_SERIES_KINDS; kind++) {
+        for (int kind = 0; kind < series_of(e); kind++) {
             read_numbers(rm_run_series(run, c, kind), run->row_count,
                          rm_json_get(e, rm_series_names[kind]));
         }
     }
+    return RESMON_OK;
+}
+
+/* ---- what is computed from the rows ----------------------------------------------------- */
+
+static int compare_numbers(const void *a, const void *b)
+{
+    const double one = *(const double *)a;
+    const double other = *(const double *)b;
+    return (one > other) - (one < other);
+}
+
+/* Nearest rank: the smallest of the sorted numbers that the share of all does not exceed. */
+static double quantile(const double *sorted, size_t count, double share)
+{
+    size_t rank = (size_t)ceil(share * (double)count);
+    return count > 0 ? sorted[rank > 0 ? rank - 1 : 0] : RM_NAN;
+}
+
+/* A counter that is 0 at its first reading counts from there on; another has counted since the
+ * start of the run. */
+static bool counts_since_start(const struct resmon_run *run, const double *last)
+{
+    size_t row = 0;
+    while (row < run->row_count && !isfinite(last[row])) {
+        row++;
+    }
+    return row < run->row_count && last[row] > 0.0;
+}
+
+/* A reading stands for the time since the one before it, the first for that since the start. */
+static struct rm_stats stats_of_rows(struct resmon_run *run, size_t c, bool is_last_alone,
+                                     double *ret_quantities, size_t *ret_count)
+{
+    const bool is_counter = run->columns[c].kind == RESMON_COUNTER;
+    double *series[RM_SERIES_KINDS];
+    for (int kind = 0; kind < RM_SERIES_KINDS; kind++) {
+        series[kind] = rm_run_series(run, c, kind);
+    }
+    const double *readings =
+        series[is_counter || is_last_alone ? RESMON_SERIES_LAST : RESMON_SERIES_MEAN];
+    const struct rm_counting counting = {
+        .is_counter = is_counter, .is_interval = !is_counter || counts_since_start(run, readings)};
+    struct rm_cell rows = rm_cell_empty(); /* extremes of samples, not of the rows' means */
+    struct rm_stats stats = rm_stats_empty();
+    (void)rm_stats_take(&stats, counting, RM_NAN, 0);
+    for (size_t row = 0; row < run->row_count; row++) {
+        struct rm_reading reading =
+            rm_stats_take(&stats, counting, readings[row], run->t_last[row]);
+        if (is_last_alone) {
+            series[RESMON_SERIES_LAST][row] = reading.cell.last;
+            series[RESMON_SERIES_MIN][row] = reading.cell.min;
+            series[RESMON_SERIES_MAX][row] = reading.cell.max;
+            series[RESMON_SERIES_MEAN][row] = rm_cell_mean(&reading.cell, is_counter);
+        }
+        const struct rm_cell one = {series[RESMON_SERIES_LAST][row], series[RESMON_SERIES_MIN][row],
+                                    series[RESMON_SERIES_MAX][row], 0.0, 0.0};
+        rows = rm_cell_merge(&rows, &one);
+        if (!isnan(reading.quantity)) {
+            ret_quantities[(*ret_count)++] = reading.quantity;
+        }
+    }
+    stats.all.last = rows.last;
+    stats.all.min = rows.min;
+    stats.all.max = rows.max;
+    return stats;
+}
+
+/* Documents of this library have both: they cost no more than the look. */
+static bool lacks_nothing(const struct rm_json *columns, bool has_summary)
+{
+    const struct rm_json *e = rm_json_first(columns);
+    while (has_summary && e != NULL && !has_last_alone(e)) {
+        e = rm_json_next(e);
+    }
+    return e == NULL;
+}
+
+static resmon_status compute_from_rows(struct resmon_run *run, const struct rm_json *document)
+{
+    const bool has_summary = rm_json_get(rm_json_get(document, "summary"), "columns") != NULL;
+    const struct rm_json *columns = rm_json_get(rm_json_get(document, "series"), "columns");
+    if (run->row_count == 0 || lacks_nothing(columns, has_summary)) {
+        return RESMON_OK;
+    }
+    double *quantities = rm_alloc(run->row_count, sizeof *quantities);
+    if (quantities == NULL) {
+        return out_of_memory();
+    }
+    size_t c = 0;
+    for (const struct rm_json *e = rm_json_first(columns); e != NULL; e = rm_json_next(e), c++) {
+        if (has_summary && !has_last_alone(e)) {
+            continue;
+        }
+        size_t count = 0;
+        const struct rm_stats stats = stats_of_rows(run, c, has_last_alone(e), quantities, &count);
+        if (!has_summary) {
+            qsort(quantities, count, sizeof *quantities, compare_numbers);
+            rm_run_set_statistics(&run->columns[c], &stats);
+            run->columns[c].p50 = quantile(quantities, count, 0.50);
+            run->columns[c].p95 = quantile(quantities, count, 0.95);
+        }
+    }
+    rm_free(quantities);
     return RESMON_OK;
 }
 
@@ -439,9 +560,10 @@ static resmon_status read_events(struct resmon_run *run, const struct rm_json *d
 
 /* In this order: statistics and series go into the columns, counts are of counters. */
 static resmon_status (*const parts[])(struct resmon_run *run, const struct rm_json *document) = {
-    read_run,     read_facts,    read_processes, read_nodes, read_sources,
-    read_columns, read_summary,  read_series,    read_tags,  read_counters,
-    read_scopes,  read_accounts, read_events,    read_lines, rm_document_read_profile,
+    read_run,          read_facts,   read_processes, read_nodes,
+    read_sources,      read_columns, read_summary,   read_series,
+    compute_from_rows, read_tags,    read_counters,  read_scopes,
+    read_accounts,     read_events,  read_lines,     rm_document_read_profile,
 };
 
 static resmon_status check_format(const struct rm_json *document)

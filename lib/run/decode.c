@@ -91,9 +91,8 @@ static double quantile_of(const struct rm_block *block, uint64_t index, double s
     return rm_lesser(rm_greater(found, column->min), column->max);
 }
 
-static void set_statistics(resmon_column *column, const struct rm_block *block, uint64_t index)
+void rm_run_set_statistics(resmon_column *column, const struct rm_stats *stats)
 {
-    const struct rm_stats *stats = &rm_series_columns(rm_series_state(block))[index].stats;
     if (stats->n == 0) {
         return;
     }
@@ -105,10 +104,18 @@ static void set_statistics(resmon_column *column, const struct rm_block *block, 
     column->max = stats->all.max;
     column->mean = rm_cell_mean(&stats->all, column->kind == RESMON_COUNTER);
     column->integral = stats->all.sum;
-    column->p50 = quantile_of(block, index, 0.50, column);
-    column->p95 = quantile_of(block, index, 0.95, column);
     column->duration_s = stats->all.weight;
     memcpy(column->over_s, stats->over, sizeof column->over_s);
+}
+
+static void set_statistics(resmon_column *column, const struct rm_block *block, uint64_t index)
+{
+    const struct rm_stats *stats = &rm_series_columns(rm_series_state(block))[index].stats;
+    rm_run_set_statistics(column, stats);
+    if (stats->n > 0) {
+        column->p50 = quantile_of(block, index, 0.50, column);
+        column->p95 = quantile_of(block, index, 0.95, column);
+    }
 }
 
 static resmon_status decode_columns(const struct rm_block *block, struct resmon_run *run)

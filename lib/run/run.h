@@ -244,6 +244,9 @@ struct rm_decode {
     struct rm_clock_pair now;
 };
 
+/** Sets the statistics of a column but its quantiles; nothing where it was never read. */
+void rm_run_set_statistics(resmon_column *column, const struct rm_stats *stats);
+
 /** Puts events of outside origin into their order. */
 void rm_run_sort_events(struct resmon_run *run);
 

@@ -271,12 +271,30 @@ static void check_report(const resmon_run *run)
     }
 }
 
+/* Of another program: the statistics are computed when it is loaded. */
+static void load_foreign(void)
+{
+    static const char text[] =
+        "{\"format\":\"resmon-run\",\"version\":1,\"columns\":[{\"metric\":\"a\"}],"
+        "\"series\":{\"t_last_ns\":[0,1000],\"columns\":[{\"last\":[3,5]}]}}";
+    resmon_run *run = NULL;
+    if (TWICE(resmon_run_parse(text, strlen(text), &run))) {
+        resmon_column column = {.struct_size = sizeof column};
+        (void)resmon_run_get_column(run, 0, &column);
+        if (column.n != 2 || column.max != 5.0) {
+            complain("a document of another program without its statistics");
+        }
+        resmon_run_free(run);
+    }
+}
+
 static void save_and_load(const resmon_run *run)
 {
     resmon_run *loaded = NULL;
     if (!has_documents) {
         return;
     }
+    load_foreign();
     put_old(json_path);
     resmon_status status = resmon_run_save(run, json_path);
     if (!is_clear(status, "save") && !has_content(json_path, OLD_CONTENT)) {

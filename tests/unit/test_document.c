@@ -681,6 +681,140 @@ TEST(arrays_of_wrong_lengths_are_refused)
                              "\"samples\":[1,2,3]}}"));
 }
 
+/* ---- what other programs leave out ----------------------------------------------------------- */
+
+#define FOREIGN(columns, series) HEAD ",\"columns\":[" columns "],\"series\":{" series "}}"
+
+static resmon_run *parsed(const char *text)
+{
+    resmon_run *run = NULL;
+    assert_ok(resmon_run_parse(text, strlen(text), &run));
+    return run;
+}
+
+static resmon_column column_of(const resmon_run *run, size_t index)
+{
+    resmon_column column = {.struct_size = sizeof column};
+    assert_ok(resmon_run_get_column(run, index, &column));
+    return column;
+}
+
+/* Levels stand for the time since the reading before, the first for that since the start. */
+TEST(statistics_of_readings_alone)
+{
+    resmon_run *run = parsed(FOREIGN("{\"metric\":\"a\",\"kind\":\"gauge\"}",
+                                     "\"t_last_ns\":[1000000000,3000000000,4000000000,6000000000],"
+                                     "\"columns\":[{\"last\":[10,40,null,90]}]"));
+    resmon_column column = column_of(run, 0);
+    assert_int_equal(column.n, 3);
+    assert_true(column.first == 10.0 && column.last == 90.0);
+    assert_true(column.min == 10.0 && column.max == 90.0);
+    assert_true(column.integral == 10.0 + 2 * 40.0 + 3 * 90.0 && column.duration_s == 6.0);
+    assert_true(column.mean == column.integral / 6.0);
+    assert_true(column.p50 == 40.0 && column.p95 == 90.0);
+    assert_true(column.over_s[0] == 5.0 && column.over_s[1] == 5.0 && column.over_s[2] == 3.0 &&
+                column.over_s[3] == 0.0);
+    for (int kind = 0; kind < RM_SERIES_KINDS; kind++) {
+        const double *series = resmon_run_series(run, 0, kind);
+        assert_true(series[0] == 10.0 && series[1] == 40.0 && isnan(series[2]) &&
+                    series[3] == 90.0);
+    }
+    assert_int_equal(run->t_first[1], run->t_last[1]);
+    assert_int_equal(run->row_samples[3], 1);
+    resmon_run_free(run);
+}
+
+/* A counter that fell was reset: nothing is known of the gap, nor made up. */
+TEST(rates_of_readings_alone)
+{
+    resmon_run *run = parsed(FOREIGN("{\"metric\":\"a\",\"kind\":\"counter\"},"
+                                     "{\"metric\":\"b\",\"kind\":\"counter\"}",
+                                     "\"t_last_ns\":[2000000000,3000000000,5000000000,6000000000],"
+                                     "\"columns\":[{\"last\":[0,50,7,8]},{\"last\":[8,8,10,14]}]"));
+    resmon_column column = column_of(run, 0);
+    assert_int_equal(column.resets, 1);
+    assert_true(column.first == 0.0 && column.last == 51.0 && column.integral == 51.0);
+    assert_true(column.min == 1.0 && column.max == 50.0 && column.duration_s == 2.0);
+    const double *last = resmon_run_series(run, 0, RESMON_SERIES_LAST);
+    const double *mean = resmon_run_series(run, 0, RESMON_SERIES_MEAN);
+    assert_true(last[1] == 50.0 && last[2] == 50.0 && last[3] == 51.0);
+    assert_true(isnan(mean[0]) && mean[1] == 50.0 && isnan(mean[2]) && mean[3] == 1.0);
+    column = column_of(run, 1); /* has counted since the start */
+    assert_true(column.first == 8.0 && column.integral == 14.0 && column.duration_s == 6.0);
+    assert_true(column.mean == 14.0 / 6.0 && column.max == 4.0);
+    resmon_run_free(run);
+}
+
+/* Of rows that stand for several samples, extremes are exact. */
+TEST(statistics_of_rows)
+{
+    const char *const series = "\"t_last_ns\":[2000000000,4000000000],\"columns\":[{"
+                               "\"last\":[3,5],\"min\":[1,2],\"max\":[9,6],\"mean\":[4,5]}]";
+    char text[512];
+    static const char *const summaries[] = {"",
+                                            "\"summary\":{\"columns\":[{\"n\":7,\"max\":99}]},"};
+    for (int i = 0; i < 2; i++) {
+        (void)snprintf(text, sizeof text,
+                       HEAD ",\"columns\":[{\"metric\":\"a\"}],%s\"series\":{%s}}", summaries[i],
+                       series);
+        resmon_run *run = parsed(text);
+        resmon_column column = column_of(run, 0);
+        assert_int_equal(column.n, i == 0 ? 2 : 7);
+        assert_true(column.max == (i == 0 ? 9.0 : 99.0));
+        assert_true(i == 1 || (column.min == 1.0 && column.last == 5.0 && column.mean == 4.5));
+        assert_true(resmon_run_series(run, 0, RESMON_SERIES_MEAN)[1] == 5.0);
+        resmon_run_free(run);
+    }
+}
+
+/* The library's own statistics are of every sample; those of its rows are close to them. */
+TEST(a_document_without_its_summary)
+{
+    size_t length = 0;
+    char *text = content_of(path_of("run.json"), &length);
+    char *key = strstr(text, "\"summary\":{\"columns\":");
+    assert_non_null(key);
+    memcpy(key, "\"nothing\"", strlen("\"nothing\""));
+    resmon_run *run = parsed(text);
+    size_t read = 0;
+    for (size_t c = 0; c < original->column_count; c++) {
+        const resmon_column *a = &original->columns[c];
+        const resmon_column *b = &run->columns[c];
+        assert_int_equal(a->n > 0, b->n > 0);
+        if (a->n == 0) {
+            continue;
+        }
+        read++;
+        assert_close(a->last, b->last, a->metric);
+        assert_close(a->min, b->min, a->metric);
+        assert_close(a->max, b->max, a->metric);
+        if (a->kind == RESMON_COUNTER && a->resets == 0) {
+            assert_true(fabs(a->integral - b->integral) <= 1e-9 * fabs(a->integral));
+        }
+    }
+    assert_true(read > 20);
+    resmon_run_free(run);
+    free(text);
+}
+
+TEST(hostile_readings_are_harmless)
+{
+    static const char *const readings[] = {"1e308,-1e308,1e308", "-5,1e999,3", "null,null,null",
+                                           "\"x\",[],{}", "5e-324,0,-0.0"};
+    static const char *const times[] = {"3,2,1", "0,0,0", "9.3e18,-1,null", "1,9e18,2"};
+    static const char *const kinds[] = {"gauge", "counter", "none"};
+    char text[512];
+    for (size_t i = 0; i < RM_ARRAY_LEN(readings) * RM_ARRAY_LEN(times) * RM_ARRAY_LEN(kinds);
+         i++) {
+        (void)snprintf(text, sizeof text,
+                       HEAD ",\"columns\":[{\"kind\":\"%s\"}],\"series\":{\"t_last_ns\":[%s],"
+                            "\"columns\":[{\"last\":[%s]}]}}",
+                       kinds[i % 3], times[i / 3 % RM_ARRAY_LEN(times)],
+                       readings[i / 3 / RM_ARRAY_LEN(times)]);
+        assert_ok(parse(text));
+    }
+}
+
 static char *repeated(const char *head, const char *part, size_t times, const char *middle,
                       const char *tail_part, const char *tail)
 {
