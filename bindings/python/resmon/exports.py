@@ -62,7 +62,7 @@ def _text(run: Run, _series: str, file: IO[bytes], _path: str) -> None:
 def _old_shape(shape: str) -> Writer:
     def write(run: Run, _series: str, file: IO[bytes], _path: str) -> None:
         from . import formats
-        file.write(json.dumps(formats.write([run.document()], shape)).encode())
+        file.write(json.dumps(formats.write([run], shape)).encode())
     return write
 
 

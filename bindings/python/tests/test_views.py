@@ -2,9 +2,6 @@
 """views: the library's table of what is shown where, as charts and figures read it."""
 import resmon
 from resmon import plots, views
-from resmon.formats import run_document
-
-STATISTICS = {"mean": "mean", "max": "max", "last": "last", 10: 0, 11: 1, 12: 2, 13: 3}
 
 
 def test_every_row_names_a_metric():
@@ -27,15 +24,6 @@ def test_bounds_and_powers():
     assert bounds == {"cg.cpu.quota", "cg.mem.limit"}
     powers = {row.metric for row in views.rows("plot") if row.is_power}
     assert "node.energy.cpu" in powers and "gpu.power" not in powers
-
-
-def test_figures_of_a_node_are_those_of_old_files():
-    """formats reads old files without the library: its table of the figures must be the library's."""
-    rows = {row.label: row for row in views.rows("node")}
-    assert list(rows) == list(run_document._NODE)
-    for key, known in run_document._NODE.items():
-        if known:
-            assert known == (rows[key].metric, STATISTICS[rows[key].series]), key
 
 
 def test_panels_are_those_of_the_documentation():

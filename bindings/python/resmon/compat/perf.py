@@ -10,10 +10,11 @@ import os
 from . import OwnMonitor
 from .. import formats
 from ..files import written
+from ..formats.perf_reports import COUNTER, FIELDS
+from ..run import parse
 
 __all__ = ["PerformanceMetricsCollector", "PerfReportPlotter"]
 
-_NAN = float("nan")
 _INTERVAL_S = 1.0  # perf.py's: what the first report is of
 
 
@@ -22,7 +23,7 @@ class PerformanceMetricsCollector:
 
     def __init__(self, max_length=1000):
         self._monitor = OwnMonitor(interval=1.0, rows=(max_length + 1) // 2 * 2, domains="process+node", name="perf")
-        self._document = None
+        self._finished = None
 
     def start(self):
         """Begins to sample."""
@@ -31,7 +32,7 @@ class PerformanceMetricsCollector:
     def finalize(self):
         """Stops."""
         self._monitor.stop()
-        self._document = self._monitor.document()
+        self._finished = self._monitor.snapshot()
 
     @property
     def run(self):
@@ -41,35 +42,22 @@ class PerformanceMetricsCollector:
     @property
     def perf_reports(self):
         """The reports, in their own shape; those of the run so far before finalize()."""
-        document = self._document or self._monitor.document()
-        shaped = formats.write([document], "perf_reports")
-        return shaped if isinstance(shaped, list) else next(iter(shaped.values()))
+        reports, = formats.write([self._finished or self._monitor], "perf_reports").values()
+        return reports
 
 
-def _figures_of(reports):
-    """The 18 figures of plain reports, each of which is of the time since the one before."""
-    def values(name):
-        return [report[name] for report in reports if report.get(name) is not None]
-
-    def most(name):
-        return max(values(name), default=_NAN)
-
-    cpu = values("cpu_pct_per_cpu_avg")
-    mean = sum(cpu) / len(cpu) if cpu else _NAN
-    shares = {name: 100.0 * sum(value >= least for value in cpu) / len(cpu) if cpu else _NAN
-              for name, least in (("over20", 20.0), ("over40", 40.0), ("over80", 80.0), ("at100", 100.0))}
+def _figures_of(node, reports):
+    """The 18 values of plain reports: their totals are since the boot, and this machine has the CPUs."""
+    document, = formats.read({str(node): reports})
+    figures = parse(json.dumps(document)).figures
     hours = (reports[-1]["timestamp"] - reports[0]["timestamp"] + _INTERVAL_S) * (os.cpu_count() or 1) / 3600
-    return {
-        "cpu_avg_utilization_pct": mean,
-        **{f"cpu_avg_utilization_{name}_pct": share for name, share in shares.items()},
-        **{f"max_t_{name}": most(name) for name in
-           ("cpu_pct_per_cpu_avg", "cpu_pct_per_cpu_min", "cpu_pct_per_cpu_max")},
-        "node_cpu_hours": hours, "node_unused_cpu_hours": hours * (100.0 - mean) / 100.0,
-        **{f"max_t_{name}": most(name) for name in ("mem_percent", "disk_usage_percent")},
-        **{f"total_{name}": most(name) for name in
-           ("disk_io_read_mb", "disk_io_write_mb", "net_io_lo_sent_mb", "net_io_ext_sent_mb", "net_io_lo_recv_mb",
-            "net_io_ext_recv_mb")},
-    }
+    figures["node_cpu_hours"] = hours
+    figures["node_unused_cpu_hours"] = hours * (100.0 - figures["cpu_avg_utilization_pct"]) / 100.0
+    for field in FIELDS:
+        known = [report[field.name] for report in reports if report.get(field.name) is not None]
+        if field.kind == COUNTER and known:
+            figures[f"total_{field.name}"] = max(known)
+    return figures
 
 
 class PerfReportPlotter:
@@ -102,8 +90,7 @@ class PerfReportPlotter:
         for node, reports in self.all_reports.items():
             figures = self._figures.get(node)
             if figures is None:
-                formats.read({str(node): reports})  # it says what is wrong with them
-                figures = _figures_of(reports)
+                figures = _figures_of(node, reports)
             for name, value in figures.items():
                 if value == value:
                     self.metrics_logger.log_metric(name, value, step=node)

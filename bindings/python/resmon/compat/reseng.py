@@ -77,7 +77,7 @@ class ResourceMonitor:
         """Writes tags and samples in its own shape."""
         from .. import formats
         with written(filepath) as (file, _):
-            file.write(json.dumps(formats.write([self._run.document()], "reseng")).encode())
+            file.write(json.dumps(formats.write([self._run], "reseng")).encode())
 
     @classmethod
     def load(cls, filepath):
