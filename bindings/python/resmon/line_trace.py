@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: MIT
-"""Line events of Python: sys.monitoring if available (3.12), otherwise sys.settrace.
+"""What the lines of a function take: from line events of Python to figures for each line.
 
-Owns the state of each thread under the profiler and passes the events to its tracks (line_track.py). Called by the
-wrappers of lines.py: enter() before the function, leave() after it.
+A tracer has the events: sys.monitoring if available (3.12), otherwise sys.settrace. Both pass them to the tracks of
+the thread: one for each function and thread, which no lock guards. A Recorder sums the tracks of a function when it is
+read. Called by the stretches of lines.py: enter() before the function runs, leave() after it.
 """
+import os
 import sys
 import threading
+import weakref
 
 # The clock of the library, CLOCK_MONOTONIC. The library's own reading of it through ctypes would cost more than
 # most lines that it would measure.
@@ -13,17 +16,23 @@ from time import perf_counter_ns as clock
 
 TOOL = "resmon lines"  # our name in sys.monitoring
 
+# Nanoseconds of an event outside of our clock readings: no time of a line, as what is between these. Measured as the time
+# of a line "y = x" with events less that without, medians of 101 on a 2-vCPU KVM guest (Intel Xeon, 2026-11-28): 138 in
+# Python 3.11, 144 in 3.12, 152 in 3.13; sys.settrace beside sys.monitoring 200 in 3.12; in 3.9 and 3.10, 175 to 195 and 19
+# more for each variable of the function. Less is taken off, so that no line is shown as faster than it is: 8 to 25 ns an
+# event are left in 3.11 to 3.13. On a machine of another pace the error is the difference of the paces.
+EVENT_NS = 130
+
 
 class _Thread:
     """State of one thread under the profiler."""
 
-    __slots__ = ("monitored", "traced", "lost", "told", "is_tracing", "below", "is_broken")
+    __slots__ = ("monitored", "traced", "lost", "is_tracing", "below", "is_broken")
 
     def __init__(self):
         self.monitored = {}  # id(code) -> its tracks, fed by sys.monitoring
         self.traced = {}  # the same, fed by sys.settrace
-        self.lost = 0  # nanoseconds spent in here, which belong to no line
-        self.told = 0  # those that events took outside of here, as line_cost.py has them, beside the lines' own
+        self.lost = 0  # nanoseconds that events took, which belong to no line
         self.is_tracing = False  # our trace function is set
         self.below = None  # the one that was there before
         self.is_broken = False  # an exception in ours made Python drop it
@@ -37,17 +46,98 @@ class _Local(threading.local):
 local = _Local()
 
 
-class _Monitor:
+# ---- calls -----------------------------------------------------------------------------------
+
+
+def enter(track, depth, line):
+    """Begins a call of the track's function, or continues one at `line`; `depth` is len(track.paused) before."""
+    now = clock()
+    thread = local.thread
+    lost = thread.lost
+    track.enter(now - lost, line)
+    if depth == 0:
+        running, key = track.tracer.running(thread), id(track.recorder.code)
+        # Memory comes first, so that the time of its reading is over when the clock is started again.
+        running[key] = tuple(sorted((*running.get(key, ()), track), key=lambda each: each.order))
+        track.tracer.resume(thread)
+    thread.lost = lost + clock() - now
+
+
+def leave(track, depth):
+    """Ends what enter() began or was about to begin, and inner calls that an exception left.
+
+    KeyboardInterrupt and RecursionError can come anywhere, also in here: leave() can then be called once more.
+    """
+    now = clock()
+    thread = local.thread
+    lost = thread.lost
+    if depth == 0:
+        running, key = track.tracer.running(thread), id(track.recorder.code)
+        others = tuple(each for each in running.get(key, ()) if each is not track)
+        if others:
+            running[key] = others
+        else:
+            running.pop(key, None)
+        track.tracer.suspend(thread)
+    if depth < len(track.paused):
+        track.pop(depth, now - lost)
+    thread.lost = lost + clock() - now
+
+
+# ---- sys.monitoring: called with the code object, in the thread that runs it -------------------
+
+
+def _on_line(code, line):
+    now = clock()
+    thread = local.thread
+    tracks = thread.monitored.get(id(code))
+    if tracks is not None:
+        lost = thread.lost
+        time = now - lost
+        for track in tracks:
+            track.line(line, time)
+        thread.lost = lost + EVENT_NS + clock() - now
+
+
+def _on_start(code, _offset):
+    _on_called(code, sys._getframe(1), None)
+
+
+def _on_resume(code, _offset):
+    frame = sys._getframe(1)
+    _on_called(code, frame, frame.f_lineno)
+
+
+def _on_called(code, frame, line):
+    now = clock()
+    thread = local.thread
+    lost = thread.lost
+    for track in thread.monitored.get(id(code), ()):
+        track.called(frame, now - lost, line)
+    thread.lost = lost + EVENT_NS + clock() - now
+
+
+def _on_return(code, _offset, _value):
+    now = clock()
+    thread = local.thread
+    lost = thread.lost
+    for track in thread.monitored.get(id(code), ()):
+        track.returned(sys._getframe(1), now - lost)
+    thread.lost = lost + EVENT_NS + clock() - now
+
+
+class Monitoring:
     """The tool of sys.monitoring, held while any call is profiled.
 
     Only LINE is needed if every call goes through a wrapper. The other events are for a function that calls itself by
     a name that is not the wrapper's. PY_UNWIND and PY_THROW cannot be enabled for one code object, only for the whole
-    program, which they would slow down: the wrappers and Track.returned() do without them.
+    program, which they would slow down: the wrappers and Track.returned() do without them. Events stay enabled while
+    a generator is suspended: switching them costs more for longer functions.
     """
 
     def __init__(self):
         events = sys.monitoring.events
-        self.callbacks = {events.LINE: on_line, events.PY_START: _on_start, events.PY_RESUME: _on_resume,
+        self.callbacks = {events.LINE: _on_line, events.PY_START: _on_start, events.PY_RESUME: _on_resume,
                           events.PY_RETURN: _on_return, events.PY_YIELD: _on_return}
         self.events = sum(self.callbacks)
         self.tool = None
@@ -57,8 +147,7 @@ class _Monitor:
     def start(self, code, owner):
         """Enables the events of `code`; returns False if no tool is free."""
         with self.lock:
-            owners = self.owners.setdefault(id(code), set())
-            owners.add(id(owner))
+            self.owners.setdefault(id(code), set()).add(id(owner))
             if self._take() and self._set(code, self.events):
                 return True
             self.stop(code, owner)
@@ -99,130 +188,17 @@ class _Monitor:
             return False
         return True
 
+    @staticmethod
+    def running(thread):
+        return thread.monitored
 
-class _NoMonitor:
-    """Replaces _Monitor before Python 3.12."""
+    def resume(self, thread):
+        """Does nothing: events are those of the whole process."""
 
-    def start(self, code, owner):
-        return False
-
-    def stop(self, code, owner):
-        pass
-
-
-def enter(track, depth, line=None, is_throw=False, is_monitored=None):
-    """Begins a call of the track's function, or continues one at `line`; `depth` is len(track.paused) before.
-
-    A caller that has started the monitor itself passes `is_monitored`, and also stops the monitor.
-    """
-    now = clock()
-    thread = local.thread
-    lost = thread.lost
-    if depth == 0:
-        track.is_monitored = monitor.start(track.recorder.code, track) if is_monitored is None else is_monitored
-    track.enter(now - lost, line, is_throw)
-    if depth == 0:
-        _run(thread, track)
-    thread.lost = lost + clock() - now
+    suspend = resume
 
 
-def leave(track, depth):
-    """Ends what enter() began or was about to begin, and inner calls that an exception left.
-
-    KeyboardInterrupt and RecursionError can come anywhere, also in here: leave() can then be called once more.
-    """
-    now = clock()
-    thread = local.thread
-    lost = thread.lost
-    if depth == 0:
-        _rest(thread, track)
-    if depth < len(track.paused):
-        track.pop(depth, now - lost)
-    if depth == 0:
-        monitor.stop(track.recorder.code, track)
-    thread.lost = lost + clock() - now
-
-
-def _run(thread, track):
-    running = thread.monitored if track.is_monitored else thread.traced
-    key = id(track.recorder.code)
-    others = running.get(key)
-    # Memory comes first, so that the time of its reading is over when the clock is started again.
-    running[key] = (track,) if others is None else tuple(sorted((*others, track), key=lambda each: each.order))
-    if not track.is_monitored and not thread.is_tracing:
-        thread.is_tracing = True
-        if sys.gettrace() is not _on_call:
-            thread.below = sys.gettrace()
-        sys.settrace(_on_call)
-
-
-def _rest(thread, track):
-    running = thread.monitored if track.is_monitored else thread.traced
-    key = id(track.recorder.code)
-    tracks = running.get(key, ())
-    if len(tracks) > 1:
-        running[key] = tuple(each for each in tracks if each is not track)
-    else:
-        running.pop(key, None)
-    if thread.is_tracing and not thread.traced:
-        now = sys.gettrace()
-        # Where somebody set another one meanwhile (a debugger), that is the one to stay.
-        if now is _on_call or now is None and (thread.is_broken or sys.exc_info()[0] is not None):
-            sys.settrace(thread.below)
-        thread.below = None
-        thread.is_tracing = thread.is_broken = False
-
-
-# sys.monitoring: called with the code object, in the thread that runs it.
-
-
-def on_line(code, line):
-    now = clock()
-    thread = local.thread
-    tracks = thread.monitored.get(id(code))
-    if tracks is not None:
-        lost = thread.lost
-        time = now - lost
-        for track in tracks:
-            track.line(line, time)
-        thread.told += track.cost
-        thread.lost = lost + clock() - now
-
-
-def _on_start(code, offset):
-    _on_called(code, sys._getframe(1), None)
-
-
-def _on_resume(code, offset):
-    frame = sys._getframe(1)
-    _on_called(code, frame, frame.f_lineno)
-
-
-def _on_called(code, frame, line):
-    now = clock()
-    thread = local.thread
-    lost = thread.lost
-    cost = 0
-    for track in thread.monitored.get(id(code), ()):
-        track.called(frame, now - lost, line)
-        cost = track.cost
-    thread.told += cost
-    thread.lost = lost + clock() - now
-
-
-def _on_return(code, offset, value):
-    now = clock()
-    thread = local.thread
-    lost = thread.lost
-    cost = 0
-    for track in thread.monitored.get(id(code), ()):
-        track.returned(sys._getframe(1), now - lost)
-        cost = track.cost
-    thread.told += cost
-    thread.lost = lost + clock() - now
-
-
-# sys.settrace: one function for calls, and one for what happens in the frames that are profiled.
+# ---- sys.settrace: one function for calls, and one for what happens in the frames that are profiled
 
 
 def _on_call(frame, event, arg):
@@ -258,22 +234,19 @@ def _call_below(thread, frame, event, arg):
     return below
 
 
-def _trace(frame, event, arg):
+def _trace(frame, event, _arg):
     now = clock()
     thread = local.thread
     lost = thread.lost
     try:
-        tracks, cost = thread.traced.get(id(frame.f_code), ()), 0
+        tracks = thread.traced.get(id(frame.f_code), ())
         if event == "line":
             for track in tracks:
                 track.line(frame.f_lineno, now - lost)
-                cost = track.cost
         elif event == "return":
             for track in tracks:
                 track.returned(frame, now - lost)
-                cost = track.cost
-        thread.told += cost
-        thread.lost = lost + clock() - now
+        thread.lost = lost + EVENT_NS + clock() - now
         return _trace
     except BaseException:
         thread.is_broken = True
@@ -304,14 +277,336 @@ class _Both:
         return self.trace
 
 
-monitor = _Monitor() if hasattr(sys, "monitoring") else _NoMonitor()
+class Settrace:
+    """The trace function of a thread, set while the thread runs a function that is profiled."""
+
+    def start(self, _code, _owner):
+        return True
+
+    def stop(self, code, owner):
+        """Does nothing: suspend() was called before."""
+
+    @staticmethod
+    def running(thread):
+        return thread.traced
+
+    @staticmethod
+    def resume(thread):
+        if not thread.is_tracing:
+            thread.is_tracing = True
+            if sys.gettrace() is not _on_call:
+                thread.below = sys.gettrace()
+            sys.settrace(_on_call)
+
+    @staticmethod
+    def suspend(thread):
+        if thread.is_tracing and not thread.traced:
+            now = sys.gettrace()
+            # Where somebody set another one meanwhile (a debugger), that is the one to stay.
+            if now is _on_call or now is None and (thread.is_broken or sys.exc_info()[0] is not None):
+                sys.settrace(thread.below)
+            thread.below = None
+            thread.is_tracing = thread.is_broken = False
+
+
+tracers = (Monitoring(), Settrace()) if hasattr(sys, "monitoring") else (Settrace(),)
 
 
 def after_fork():
     """Replaces the lock in the child: the thread that held it does not exist there."""
-    if hasattr(monitor, "lock"):
-        monitor.lock = threading.RLock()
+    tracers[0].lock = threading.RLock()
     thread = local.thread
     for tracks in (*thread.monitored.values(), *thread.traced.values()):
         for track in tracks:
             track.after_fork()
+
+
+# ---- the lines of one function in one thread -----------------------------------------------------
+
+
+class Track:
+    """The lines of one function in one thread; `cell` holds the values of the running line.
+
+    A call of the function while it already runs suspends the running line until the call returns, so that no time
+    counts twice. `paused` holds these lines, each with the frame that came after it: None for a call through the
+    wrapper, which removes the entry itself, or the id of the frame of a call by another name. The first entry is
+    always a wrapper's.
+    """
+
+    __slots__ = ("recorder", "cells", "cell", "idle", "paused", "is_fresh", "tracer", "__weakref__")
+    order = 0
+
+    def __init__(self, recorder, cells):
+        self.recorder = recorder
+        self.cells = cells  # line -> [hits, figure, ...]
+        self.idle = self.cell = self.new_cell()  # where goes what belongs to no line
+        self.paused = []
+        self.is_fresh = False  # the wrapper has called the function, which has not started or continued yet
+        self.tracer = tracers[-1]  # of the outermost call
+
+    def line(self, line, time):
+        self.charge(time)
+        cell = self.cell = self.at(line)
+        cell[0] += 1
+
+    def at(self, line):
+        cell = self.cells.get(line)
+        if cell is None:
+            if line is None:  # an instruction that is on no line
+                return self.idle
+            cell = self.cells[line] = self.new_cell()
+        return cell
+
+    def enter(self, time, line):
+        self.push(None, time, line)
+        self.is_fresh = True
+
+    def push(self, frame_id, time, line):
+        self.charge(time)
+        self.paused.append((self.cell, frame_id))
+        self.cell = self.idle if line is None else self.at(line)
+
+    def pop(self, depth, time):
+        self.charge(time)
+        self.cell = self.paused[depth][0]
+        self.is_fresh = False
+        del self.paused[depth:]
+
+    def called(self, frame, time, line=None):
+        if self.is_fresh:
+            self.is_fresh = False
+        else:
+            self.push(id(frame), time, line)
+
+    def returned(self, frame, time):
+        paused = self.paused
+        top = len(paused) - 1
+        # Frames that an exception left send no event where sys.monitoring is used. They are above this one.
+        while top > 0 and paused[top][1] is not None and paused[top][1] != id(frame):
+            top -= 1
+        if top > 0 and paused[top][1] is not None:
+            self.pop(top, time)
+            return
+        self.charge(time)
+        self.cell = self.idle
+        del paused[top + 1:]
+        self.is_fresh = True  # a decorator in between may call it once more
+
+    def after_fork(self):
+        """Does nothing: time goes on."""
+
+
+class TimeTrack(Track):
+    """Cells are [hits, nanoseconds]."""
+
+    __slots__ = ("since",)
+    order = 1
+
+    def __init__(self, recorder, cells):
+        super().__init__(recorder, cells)
+        self.since = 0
+
+    @staticmethod
+    def new_cell():
+        return [0, 0]
+
+    @staticmethod
+    def add(total, cell):
+        total[0] += cell[0]
+        total[1] += cell[1]
+
+    def charge(self, time):
+        self.cell[1] += time - self.since
+        self.since = time
+
+    def line(self, line, time):
+        # Track's once more without the calls: it runs for every line.
+        self.cell[1] += time - self.since
+        self.since = time
+        try:
+            cell = self.cells[line]
+        except KeyError:
+            cell = self.at(line)
+        cell[0] += 1
+        self.cell = cell
+
+
+class MemoryTrack(Track):
+    """Cells are [hits, highest RSS after the line, sum of the changes of RSS, highest RSS while it ran], in bytes."""
+
+    __slots__ = ("watch", "rss", "high")
+
+    def __init__(self, recorder, cells):
+        super().__init__(recorder, cells)
+        self.watch = None
+        self.rss = 0
+        self.high = 0  # since the last line that was suspended or continued
+
+    @staticmethod
+    def new_cell():
+        return [0, 0, 0, 0]
+
+    @staticmethod
+    def add(total, cell):
+        total[0] += cell[0]
+        total[1] = max(total[1], cell[1])
+        total[2] += cell[2]
+        total[3] = max(total[3], cell[3])
+
+    def charge(self, time):
+        rss, peak = self.lap()
+        cell = self.cell
+        cell[1] = max(cell[1], rss)
+        cell[2] += rss - self.rss
+        cell[3] = max(cell[3], peak)
+        self.high = max(self.high, peak)
+        self.rss = rss
+
+    def enter(self, time, line):
+        if not self.paused:
+            self.watch = self.open_watch()
+        super().enter(time, line)
+        if line is None:
+            self.recorder.count_call(self)
+
+    def push(self, frame_id, time, line):
+        super().push(frame_id, time, line)
+        self.paused[-1] += (self.high,)  # for the line that was suspended, which continues from there
+        self.high = 0
+
+    def pop(self, depth, time):
+        self.charge(time)
+        # The line that called ran all the time, so what its calls reached it reached too.
+        for cell, _, high in reversed(self.paused[depth:]):
+            cell[3] = max(cell[3], self.high)
+            self.high = max(self.high, high)
+        self.cell = self.paused[depth][0]
+        self.is_fresh = False
+        del self.paused[depth:]
+        if not self.paused:
+            self.close_watch()
+
+    def lap(self):
+        """Returns the RSS now and the highest RSS since the previous lap.
+
+        It never fails, because it runs between the lines of the user.
+        """
+        if self.watch is not None:
+            try:
+                rss, peak = self.watch.lap_rss()
+                return rss, max(rss, peak)
+            except Exception as error:  # pylint: disable=broad-except
+                self.lose_peak(error)
+                self.watch = None
+        rss = _read_rss()
+        return rss, rss
+
+    def open_watch(self):
+        try:
+            from .watch import Watch
+            return Watch("rss")
+        except Exception as error:  # pylint: disable=broad-except  # the library is not there, or no watch is free
+            self.lose_peak(error)
+            return None
+
+    def close_watch(self):
+        watch, self.watch = self.watch, None
+        if watch is not None:
+            try:
+                watch.end()
+            except Exception as error:  # pylint: disable=broad-except
+                self.lose_peak(error)
+
+    def lose_peak(self, error):
+        self.recorder.no_peak = str(error) or type(error).__name__
+
+    def after_fork(self):
+        self.watch = self.open_watch()  # the one that is open is on the parent
+
+
+def _read_rss():
+    """Returns the RSS in bytes, if there is no watch; 0: not known."""
+    try:
+        with open("/proc/self/statm", "rb") as file:
+            return int(file.read().split()[1]) * os.sysconf("SC_PAGESIZE")
+    except (OSError, ValueError, IndexError):
+        return 0
+
+
+# ---- the lines of one function in all threads ----------------------------------------------------
+
+
+class Recorder:
+    """The values of one code object, over all threads."""
+
+    def __init__(self, code, make_track, began):
+        self.code = code
+        self.make_track = make_track
+        self.began = began  # called when there is something to show
+        self.no_peak = None  # why there are no peaks
+        self.has_baseline = False
+        self.local = threading.local()
+        self.lock = threading.RLock()  # guards parts and ended
+        self.parts = []  # (weak track, its cells): one for each thread that runs the function
+        self.ended = {}  # cells of threads that are gone
+
+    def track(self):
+        """Returns the track of this thread."""
+        try:
+            return self.local.track
+        except AttributeError:
+            return self._new_track()
+
+    def _new_track(self):
+        cells = {}
+        track = self.make_track(self, cells)
+        with self.lock:
+            for reference, gone in self.parts:
+                if reference() is None:
+                    self._merge(self.ended, gone)
+            self.parts = [part for part in self.parts if part[0]() is not None]
+            self.parts.append((weakref.ref(track), cells))
+        self.local.track = track
+        self.began()
+        return track
+
+    def totals(self):
+        """Returns {line: values} of completed lines; the line that a thread is in counts when it is over."""
+        total = {}
+        with self.lock:
+            for cells in (self.ended, *(cells for _, cells in self.parts)):
+                self._merge(total, cells)
+        return {line: total[line] for line in sorted(total)}
+
+    def _merge(self, total, cells):
+        for line, cell in cells.copy().items():
+            self.make_track.add(total.setdefault(line, self.make_track.new_cell()), cell)
+
+    def clear(self):
+        """Deletes the values."""
+        with self.lock:
+            for cells in (self.ended, *(cells for _, cells in self.parts)):
+                cells.clear()
+            self.no_peak = None
+            self.has_baseline = False
+
+    def count_call(self, track):
+        """Counts the row of the function itself: the memory at its first call, as in memory_profiler."""
+        cell = track.at(self.code.co_firstlineno)
+        cell[0] += 1
+        cell[1] = max(cell[1], track.rss)
+        cell[3] = max(cell[3], track.rss)
+        if not self.has_baseline:
+            self.has_baseline = True
+            cell[2] += track.rss
+
+    def after_fork(self):
+        """Starts from zero in the child; returns True if the fork was inside the function."""
+        self.lock = threading.RLock()
+        track = getattr(self.local, "track", None)
+        is_running = track is not None and bool(track.paused)
+        if not is_running:
+            self.local = threading.local()
+        self.parts = [part for part in self.parts if is_running and part[0]() is track]
+        self.clear()
+        return is_running

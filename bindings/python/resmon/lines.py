@@ -9,24 +9,27 @@
     step(batch)
     print(step.lines)       # the table; it has .rows, .to_pandas() and .clear()
 
-Tables that were not read are printed when the interpreter exits. The events come from line_trace.py; line_track.py
-keeps the values and line_table.py shows them.
+Tables are in the formats of line_profiler and memory_profiler. Those that were not read are printed when the
+interpreter exits. The values come from line_trace.py. The source is read when a table is shown.
 """
 from __future__ import annotations
 
 import atexit
 import functools
+import linecache
 import os
 import sys
 import threading
 import types
 import warnings
 import weakref
+from collections import namedtuple
+from time import time
 
 from . import line_trace
 from .errors import ArgumentTypeError
-from .line_table import LineMemory, LineTimes
-from .line_trace import enter, leave
+from .line_trace import MemoryTrack, Recorder, TimeTrack, enter, leave
+from .stretches import is_suspended, wrapped
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -95,6 +98,9 @@ def print_lines(stream: Stream = None) -> None:
         _print(table, stream)
 
 
+# ---- functions -------------------------------------------------------------------------------
+
+
 def _decorate(function: Any, make_table: Any, **options: Any) -> Any:
     if isinstance(function, (staticmethod, classmethod)):
         return type(function)(_decorate(function.__func__, make_table, **options))
@@ -103,22 +109,15 @@ def _decorate(function: Any, make_table: Any, **options: Any) -> Any:
         name = "profile_lines" if make_table is LineTimes else "profile_memory"
         raise ArgumentTypeError(f"{name}() needs a function written in Python, not {function!r}: "
                         "put it directly above the def")
+    if is_suspended(inner) and not is_suspended(function):
+        warnings.warn(f"{inner.__qualname__}() runs only after the decorators above it have returned: it is not "
+                      "profiled unless profile_lines or profile_memory is directly above its def", stacklevel=3)
     table = _table(inner, make_table)
     for name, value in options.items():
         setattr(table, name, value)
-    kind = _kind(_callee(function))
-    if kind is _call and _kind(inner) is not _call:
-        warnings.warn(f"{inner.__qualname__}() runs only after the decorators above it have returned: it is not "
-                      "profiled unless profile_lines or profile_memory is directly above its def", stacklevel=3)
-    wrapper: Any = functools.wraps(function)(kind(table._recorder, function))
+    wrapper = wrapped(function, _Call, table._recorder)
     wrapper.lines = table
     return wrapper
-
-
-def _callee(function):
-    while isinstance(function, (functools.partial, types.MethodType)):
-        function = function.func if isinstance(function, functools.partial) else function.__func__
-    return function
 
 
 def _innermost(function):
@@ -127,7 +126,8 @@ def _innermost(function):
     seen = set()
     while id(function) not in seen:
         seen.add(id(function))
-        function = _callee(function)
+        while isinstance(function, (functools.partial, types.MethodType)):
+            function = function.func if isinstance(function, functools.partial) else function.__func__
         if isinstance(function, types.FunctionType):
             inner = function
         function = getattr(function, "__wrapped__", function)
@@ -144,154 +144,49 @@ def _table(inner, make_table):
         return table
 
 
-# Wrappers: each runs the function once, with the arguments as they came. They are generators and coroutines where
-# the function is, because that is what inspect and asyncio ask about.
+class _Call:
+    """The stretches in which a call runs; a coroutine or generator counts only in them."""
 
+    tracer = track = inner = None
 
-def _kind(function):
-    flags = function.__code__.co_flags if isinstance(function, types.FunctionType) else 0
-    if flags & 0x200:  # inspect.CO_ASYNC_GENERATOR and so on; inspect costs more to import than all of this
-        return _async_generator
-    if flags & 0x80:
-        return _coroutine
-    if flags & 0x100:
-        return _awaited_generator
-    return _generator if flags & 0x20 else _call
-
-
-def _call(recorder, function):
-    def wrapper(*args, **kwargs):
-        track = recorder.track()
-        depth = len(track.paused)
-        try:
-            enter(track, depth)
-            return function(*args, **kwargs)
-        finally:
-            try:
-                leave(track, depth)
-            except BaseException:  # an interrupt that came in here
-                leave(track, depth)
-                raise
-    return wrapper
-
-
-def _generator(recorder, function):
-    def wrapper(*args, **kwargs):
-        generator = function(*args, **kwargs)
-        with _Steps(recorder, generator, "gi_frame") as steps:
-            return (yield from steps.of(generator))
-    return wrapper
-
-
-def _awaited_generator(recorder, function):
-    return types.coroutine(_generator(recorder, function))
-
-
-def _coroutine(recorder, function):
-    async def wrapper(*args, **kwargs):
-        coroutine = function(*args, **kwargs)
-        with _Steps(recorder, coroutine, "cr_frame") as steps:
-            return await steps.of(coroutine)
-    return wrapper
-
-
-def _async_generator(recorder, function):
-    async def wrapper(*args, **kwargs):
-        generator = function(*args, **kwargs)
-        with _Steps(recorder, generator, "ag_frame") as steps:
-            try:
-                value = await steps.of(_first(generator))
-                while True:
-                    try:
-                        sent = yield value
-                    except GeneratorExit:
-                        await steps.of(generator.aclose())
-                        raise
-                    except BaseException as error:
-                        value = await steps.of(generator.athrow(error))
-                    else:
-                        value = await steps.of(generator.asend(sent))
-            except StopAsyncIteration:
-                return
-    return wrapper
-
-
-def _first(generator):
-    # The event loop closes the wrapper when it shuts down, and the wrapper this one: not both at once.
-    hooks = sys.get_asyncgen_hooks()
-    sys.set_asyncgen_hooks(None, None)
-    try:
-        return generator.__anext__()
-    finally:
-        sys.set_asyncgen_hooks(*hooks)
-
-
-class _Steps:
-    """Runs a generator or coroutine from one suspension to the next, and counts only while it runs.
-
-    The events stay enabled in between: switching them costs more for longer functions.
-    """
-
-    __slots__ = ("recorder", "owner", "frame", "target", "is_started", "is_monitored")
-
-    def __init__(self, recorder, owner, frame):
+    def __init__(self, recorder):
         self.recorder = recorder
-        self.owner = owner
-        self.frame = frame  # the attribute of the owner that has its frame
-        self.is_started = False
-        self.is_monitored = None
 
-    def __enter__(self):
-        return self
+    def of(self, inner):
+        self.inner = inner
+        self.frame = next(name for name in ("gi_frame", "cr_frame", "ag_frame") if hasattr(inner, name))
 
-    def __exit__(self, *exc_info):
-        try:
-            line_trace.monitor.stop(self.recorder.code, self)
-        except BaseException:
-            line_trace.monitor.stop(self.recorder.code, self)
-            raise
+    def resume(self):
+        track, line = self.recorder.track(), None
+        self.depth = len(track.paused)
+        self.track = track
+        if self.tracer is not None:
+            # Where it continues; Python does not say so if an exception is thrown into it.
+            line = getattr(getattr(self.inner, self.frame), "f_lineno", None)
+        elif self.depth == 0 or self.inner is not None:  # a plain call ends before the call around it
+            for self.tracer in line_trace.tracers:  # known before it starts, so that finish() stops it
+                if self.tracer.start(self.recorder.code, self):
+                    break
+        if self.depth == 0:
+            track.tracer = self.tracer
+        enter(track, self.depth, line)
 
-    def of(self, target):
-        self.target = target
-        return self
+    def suspend(self):
+        if self.track is not None:
+            leave(self.track, self.depth)
+        if self.inner is None:
+            self.finish(None)
 
-    def __iter__(self):
-        return self
+    def fail(self):
+        """Does nothing: the lines that ran are counted."""
 
-    __await__ = __iter__
-
-    def __next__(self):
-        return self.send(None)
-
-    def send(self, value):
-        return self.step(self.target.send, (value,))
-
-    def throw(self, *exc_info):
-        return self.step(self.target.throw, exc_info, True)
-
-    def close(self):
-        return self.step(self.target.close, (), True)
-
-    def step(self, method, arguments, is_throw=False):
-        frame = getattr(self.owner, self.frame) if self.is_started else None
-        line = None if frame is None else frame.f_lineno
-        if not self.is_started:
-            self.is_started = True
-            self.is_monitored = line_trace.monitor.start(self.recorder.code, self)
-        track = self.recorder.track()
-        depth = len(track.paused)
-        try:
-            enter(track, depth, line, is_throw, self.is_monitored)
-            return method(*arguments)
-        finally:
-            try:
-                leave(track, depth)
-            except BaseException:
-                leave(track, depth)
-                raise
+    def finish(self, _error):
+        if self.tracer is not None:
+            self.tracer.stop(self.recorder.code, self)
+            self.tracer = None
 
 
-# What is printed at the end.
+# ---- what is printed at the end ----------------------------------------------------------------
 
 
 def _began(table):
@@ -358,3 +253,205 @@ def _after_fork():
 
 
 os.register_at_fork(after_in_child=_after_fork)
+
+
+# ---- tables ----------------------------------------------------------------------------------
+
+
+TimeRow = namedtuple("TimeRow", "line hits seconds text")
+MemoryRow = namedtuple("MemoryRow", "line hits rss_bytes increment_bytes peak_bytes text")
+MIB = 1 << 20
+
+
+class LineTable:
+    """Values for each line of one function, summed over its calls."""
+
+    _track: Any
+    _row_type: Any
+    _row: Any
+    _gap: str
+
+    def __init__(self, name, code, module_globals):
+        self.function = name
+        self.file = code.co_filename
+        self.first_line = code.co_firstlineno
+        self.is_seen = False  # somebody looked, so that the table need not be printed at exit
+        self.stream = None  # where it goes at exit, stdout if None
+        self.began = None  # called when a thread first runs the function
+        self._globals = module_globals
+        self._defined = time()
+        self._recorder = Recorder(code, self._track, self._begin)
+
+    def _begin(self):
+        if self.began is not None:
+            self.began(self)
+
+    @property
+    def rows(self) -> list[Any]:
+        """The lines that ran, as named tuples."""
+        self.is_seen = True
+        source = self._source()
+        return [self._row(line, figures, source.get(line, ""))
+                for line, figures in self._recorder.totals().items() if figures[0]]
+
+    def clear(self) -> None:
+        """Deletes the values; the next call starts from zero."""
+        self._recorder.clear()
+        self.is_seen = False
+
+    def has_figures(self) -> bool:
+        """Returns whether a line ran."""
+        return any(figures[0] for figures in self._recorder.totals().values())
+
+    def after_fork(self):
+        """Starts from zero in the child; returns whether the fork was inside the function."""
+        self.is_seen = False
+        return self._recorder.after_fork()
+
+    def to_pandas(self) -> Any:
+        """Returns the rows as a pandas.DataFrame."""
+        from .frames import wanted
+        return wanted("pandas", "to_pandas()").DataFrame(self.rows, columns=self._row_type._fields)
+
+    def _shown(self):
+        """Returns the rows that ran, and a line of the table for each of the source: number, cells, share, text."""
+        rows, source = self.rows, self._source()
+        cells, shares = dict(zip((row.line for row in rows), self._cells(rows))), self._shares(rows)
+        blank = [""] * len(self._columns())
+        texts = {**{row.line: "" for row in rows}, **source}
+        return rows, [(line, cells.get(line, blank), shares.get(line, 0.0), texts[line]) for line in sorted(texts)]
+
+    def __repr__(self):
+        rows, shown = self._shown()
+        columns = self._columns()
+        widths = [max([width, *(len(cells[i]) for _, cells, _, _ in shown)]) for i, (_, width) in enumerate(columns)]
+
+        def line_of(number, cells, text):
+            return f"{number:>6}" + "".join(f" {cell:>{width}}" for cell, width in zip(cells, widths)) + self._gap + text
+        heading = line_of("Line #", [name for name, _ in columns], "Line Contents")
+        lines = [*self._title(rows), "", heading, "=" * len(heading)]
+        lines += [line_of(line, cells, text).rstrip() for line, cells, _, text in shown]
+        return "\n".join([*lines, "", *self._notes()])
+
+    def _repr_html_(self):
+        from html import escape
+        rows, shown = self._shown()
+        names = ["Line #", *(name for name, _ in self._columns())]
+        heading = "".join(f'<th style="text-align:right;padding:0 .6em">{name}</th>' for name in names)
+        body = []
+        for line, cells, share, text in shown:
+            bar = f"background:linear-gradient(to right,rgba(240,140,40,.35) {share:.1f}%,transparent {share:.1f}%)"
+            numbers = "".join(f'<td style="text-align:right;padding:0 .6em">{cell.strip()}</td>' for cell in (str(line), *cells))
+            body.append(f'<tr>{numbers}<td style="text-align:left;white-space:pre;{bar}">{escape(text)}</td></tr>')
+        table = ('<table style="border-collapse:collapse;font-family:monospace;font-size:90%"><thead><tr>'
+                 f'{heading}<th style="text-align:left;padding:0 .6em">Line Contents</th></tr></thead><tbody>\n'
+                 + "\n".join(body) + "</tbody></table>")
+        around = [[f"<div>{escape(line)}</div>" for line in lines if line] for lines in (self._title(rows), self._notes())]
+        return "<div>" + "\n".join([*around[0], table, *around[1]]) + "</div>"
+
+    def _source(self):
+        """Returns {line: text} of the whole function; empty if the source cannot be found."""
+        if os.path.exists(self.file) and not self._is_changed():
+            linecache.checkcache(self.file)
+        lines = linecache.getlines(self.file, self._globals)[self.first_line - 1:]
+        if not lines:
+            return {}
+        from inspect import getblock
+        try:
+            lines = getblock(lines)
+        except Exception:  # pylint: disable=broad-except  # the file changed, and what is there now need not be Python
+            lines = lines[:self._last_line() - self.first_line + 1]
+        return {self.first_line + i: line.rstrip() for i, line in enumerate(lines)}
+
+    def _last_line(self):
+        from dis import findlinestarts
+        return max([self.first_line, *(line for _, line in findlinestarts(self._recorder.code) if line is not None)])
+
+    def _is_changed(self):
+        try:
+            return os.stat(self.file).st_mtime > self._defined
+        except OSError:
+            return False
+
+    def _notes(self):
+        if not self._is_changed():
+            return []
+        return [f"{self.file} has changed since {self.function} was defined: the text may not be what ran.", ""]
+
+
+class LineTimes(LineTable):
+    """Time for each line, in the format of line_profiler."""
+
+    _track = TimeTrack
+    _row_type = TimeRow
+    _gap = "  "
+
+    def __init__(self, name, code, module_globals):
+        super().__init__(name, code, module_globals)
+        self.unit = 1e-6
+
+    @staticmethod
+    def _row(line, figures, text):
+        return TimeRow(line, figures[0], max(figures[1], 0) / 1e9, text)
+
+    def _title(self, rows):
+        return [f"Timer unit: {self.unit:g} s", "", f"Total time: {sum(row.seconds for row in rows):g} s",
+                f"File: {self.file}", f"Function: {self.function} at line {self.first_line}"]
+
+    @staticmethod
+    def _columns():
+        return [("Hits", 9), ("Time", 12), ("Per Hit", 8), ("% Time", 8)]
+
+    def _cells(self, rows):
+        shares = self._shares(rows)
+        return [[_fit("%d", "%g", row.hits, 9), _fit("%5.1f", "%5.3g", row.seconds / self.unit, 12),
+                 _fit("%5.1f", "%5.3g", row.seconds / self.unit / row.hits, 8), "%5.1f" % shares[row.line]]
+                for row in rows]
+
+    @staticmethod
+    def _shares(rows):
+        total = sum(row.seconds for row in rows)
+        return {row.line: 100 * row.seconds / total if total else 0.0 for row in rows}
+
+
+class LineMemory(LineTable):
+    """Memory for each line, in the format of memory_profiler, with the peak while the line ran."""
+
+    _track = MemoryTrack
+    _row_type = MemoryRow
+    _gap = "   "
+
+    def __init__(self, name, code, module_globals):
+        super().__init__(name, code, module_globals)
+        self.precision = 1
+
+    def _row(self, line, figures, text):
+        hits, rss, increment, peak = figures
+        return MemoryRow(line, hits, rss, increment, None if self._recorder.no_peak else peak, text)
+
+    def _title(self, _rows):
+        return [f"Filename: {self.file}"]
+
+    def _columns(self):
+        peak = [] if self._recorder.no_peak else [("Peak", 12)]
+        return [("Mem usage", 12), ("Increment", 12), *peak, (" Occurrences", 11)]
+
+    def _cells(self, rows):
+        return [[f"{size / MIB:{self.precision + 4}.{self.precision}f} MiB"
+                 for size in (row.rss_bytes, row.increment_bytes, row.peak_bytes) if size is not None] + [str(row.hits)]
+                for row in rows]
+
+    def _shares(self, rows):
+        # The function's own row is what was there before.
+        grown = {row.line: max(row.increment_bytes, 0) for row in rows if row.line != self.first_line}
+        total = sum(grown.values())
+        return {line: 100 * figure / total if total else 0.0 for line, figure in grown.items()}
+
+    def _notes(self):
+        why = self._recorder.no_peak
+        return ([f"No Peak: {why}", ""] if why else []) + super()._notes()
+
+
+def _fit(form, short, figure, width):
+    text = form % figure
+    return text if len(text) <= width else short % figure

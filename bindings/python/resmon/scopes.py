@@ -187,6 +187,7 @@ class ScopeStretch(Stretch):
     def __init__(self, site):
         self._site = site
         self._has_run = False
+        self._token, self._outer = 0, None
 
     def resume(self):
         if around() is None and tasks.running_loop() is None:

@@ -4,15 +4,28 @@
 A plain function runs in one stretch. Coroutines and generators run, are suspended and continue. Others run in
 between, so work that was begun for one must be ended when it is suspended. Each call makes a stretch object:
 ``resume()`` is called before it continues, ``suspend()`` after, ``fail()`` before suspend() if an error leaves the
-call, and ``finish(error)`` once at the very end. If its class has ``begin(args, kwargs)``, that is called first, with
-the arguments of the function. If ``whole(*arguments)`` of the class returns an object with ``end()``, that object is
-around a whole coroutine, or around a step of an asynchronous generator, instead.
+call, and ``finish(error)`` at the very end. An interrupt may come anywhere: suspend() is also called after a resume()
+that did not return, and suspend() and finish() a second time if the first did not. If its class has ``begin(args, kwargs)``, that is
+called first, with the arguments of the function; if it has ``of(inner)``, that gets the coroutine or generator before
+it starts. If ``whole(*arguments)`` of the class returns an object with ``end()``, that object is around a whole
+coroutine, or around a step of an asynchronous generator, instead.
 """
 import types
 
 from .errors import ArgumentTypeError
 
 _COROUTINE, _GENERATOR, _ASYNC_GENERATOR = 0x80 | 0x100, 0x20, 0x200  # inspect.CO_*: importing it takes longer
+
+
+def _flags_of(function):
+    while not hasattr(function, "__code__") and hasattr(function, "func"):
+        function = function.func  # functools.partial
+    return getattr(getattr(function, "__code__", None), "co_flags", 0)
+
+
+def is_suspended(function):
+    """Whether calls of a function are suspended and continue: coroutines and generators."""
+    return _flags_of(function) & (_COROUTINE | _GENERATOR | _ASYNC_GENERATOR) != 0
 
 
 def wrapped(function, make, *arguments):
@@ -24,7 +37,7 @@ def wrapped(function, make, *arguments):
     if not callable(function):
         raise ArgumentTypeError(f"expected a function, not {type(function).__name__}")
     begun = _maker(make, arguments)
-    flags = getattr(getattr(function, "__code__", None), "co_flags", 0)
+    flags = _flags_of(function)
     if flags & _COROUTINE:
         wrapper = _wrap_coroutine(function, begun, _wholes(make, arguments))
     elif flags & _ASYNC_GENERATOR:
@@ -49,6 +62,14 @@ def _maker(make, arguments):
     return begun
 
 
+def _started(begun, function, args, kwargs):
+    """Calls a coroutine function or generator function; returns its object, and the stretch object of the call."""
+    inner, stretch = function(*args, **kwargs), begun(args, kwargs)
+    if hasattr(stretch, "of"):
+        stretch.of(inner)
+    return inner, stretch
+
+
 def _wholes(make, arguments):
     """Returns a function that begins the object around a whole call, or returns None for stretches."""
     whole = getattr(make, "whole", None)
@@ -67,10 +88,9 @@ def is_failure(error):
 
 def _wrap_plain(function, begun):
     def wrapper(*args, **kwargs):
-        stretch = begun(args, kwargs)
-        stretch.resume()
-        error = None
+        stretch, error = begun(args, kwargs), None
         try:
+            stretch.resume()
             return function(*args, **kwargs)
         except BaseException as caught:
             error = caught
@@ -78,22 +98,30 @@ def _wrap_plain(function, begun):
                 stretch.fail()
             raise
         finally:
-            stretch.suspend()
+            try:
+                stretch.suspend()
+            except BaseException:
+                stretch.suspend()
+                raise
             stretch.finish(error)
             del error  # a frame that knows its own exception is a cycle
     return wrapper
 
 
 def _step(stretch, function, *arguments):
-    stretch.resume()
     try:
+        stretch.resume()
         return function(*arguments)
     except BaseException as error:
         if is_failure(error):
             stretch.fail()
         raise
     finally:
-        stretch.suspend()
+        try:
+            stretch.suspend()
+        except BaseException:
+            stretch.suspend()
+            raise
 
 
 def _drive(inner, stretch):
@@ -119,7 +147,11 @@ def _drive(inner, stretch):
         error = caught
         raise
     finally:
-        stretch.finish(error)
+        try:
+            stretch.finish(error)
+        except BaseException:
+            stretch.finish(error)
+            raise
         del error
 
 
@@ -128,7 +160,7 @@ _drive_awaitable = types.coroutine(_drive)
 
 def _wrap_generator(function, begun):
     def wrapper(*args, **kwargs):
-        return (yield from _drive(function(*args, **kwargs), begun(args, kwargs)))
+        return (yield from _drive(*_started(begun, function, args, kwargs)))
     return wrapper
 
 
@@ -148,7 +180,7 @@ def _wrap_coroutine(function, begun, whole_of):
         whole = whole_of()
         if whole is not None:
             return await _await_whole(function(*args, **kwargs), whole)
-        return await _drive_awaitable(function(*args, **kwargs), begun(args, kwargs))
+        return await _drive_awaitable(*_started(begun, function, args, kwargs))
     return wrapper
 
 
@@ -180,7 +212,7 @@ def _first_step(inner):
 
 def _wrap_async_generator(function, begun, whole_of):
     async def wrapper(*args, **kwargs):
-        inner, stretch, error = function(*args, **kwargs), begun(args, kwargs), None
+        (inner, stretch), error = _started(begun, function, args, kwargs), None
         part = _Part(stretch)
 
         def drive(step):
@@ -206,6 +238,10 @@ def _wrap_async_generator(function, begun, whole_of):
             error = caught
             raise
         finally:
-            stretch.finish(error)
+            try:
+                stretch.finish(error)
+            except BaseException:
+                stretch.finish(error)
+                raise
             del error
     return wrapper

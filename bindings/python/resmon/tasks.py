@@ -159,5 +159,5 @@ def uncover(outer):
     if outer is not None:
         try:
             _around.reset(outer)
-        except ValueError:
-            pass  # begun in another context: an asynchronous generator that another task ends
+        except (ValueError, RuntimeError):
+            pass  # begun in another context: an asynchronous generator that another task ends; or ended already

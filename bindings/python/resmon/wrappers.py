@@ -103,7 +103,7 @@ class _Call:
         self._site, self._target, self._write = site, target, write
         self.finding = Finding(name)
         self._timed = _abi.Timed()
-        self._began = None
+        self._began = self._outer = None
         self._running = self._stretches = 0
         self._has_run = False
 
@@ -123,6 +123,8 @@ class _Call:
         lib.scope_fail(self._timed.scope)
 
     def suspend(self):
+        if self._began is None:
+            return
         uncover(self._outer)
         watched = _abi.Watched()
         lib.timed_take(self._timed, byref(watched))
