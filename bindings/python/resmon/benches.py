@@ -26,12 +26,37 @@ if TYPE_CHECKING:
 _LEAST_S = 1e-3  # that a run of calls takes, so that reading clocks weighs nothing
 
 
-class Bench:
+class _Made:
+    """What the library makes and prints, in the forms of ``text()``."""
+
+    _free: Any
+    _saved_as = "html"
+    text: Any
+
+    def __init__(self, make: Callable[..., object], *arguments: object) -> None:
+        self._handle = c_void_p()
+        make(*arguments, byref(self._handle))
+
+    def __del__(self):
+        if getattr(self, "_handle", None):
+            self._free(self._handle)
+
+    def save(self, path: Path, form: str | None = None) -> None:
+        """Writes it to a file, in a form of :meth:`text`."""
+        with written(path) as (file, _):
+            file.write(self.text(form or self._saved_as).encode())
+
+    def __str__(self):
+        return self.text().rstrip("\n")
+
+
+class Bench(_Made):
     """A benchmark: named groups of runs, with the values of each run and of its scopes."""
 
+    _free, _saved_as = staticmethod(lib.bench_free), "json"
+
     def __init__(self) -> None:
-        self._handle = c_void_p()
-        lib.bench_new(byref(self._handle))
+        super().__init__(lib.bench_new)
 
     @classmethod
     def load(cls, path: Path) -> Bench:
@@ -44,10 +69,6 @@ class Bench:
         lib.bench_free(bench._handle)
         bench._handle = handle
         return bench
-
-    def __del__(self):
-        if getattr(self, "_handle", None):
-            lib.bench_free(self._handle)
 
     def add(self, run: Recorded, name: str = "run") -> None:
         """Adds a run (of a stopped monitor, or loaded) to the group with this name."""
@@ -131,14 +152,6 @@ class Bench:
         """
         return take_text(lib.bench_text, self._handle, form.encode())
 
-    def save(self, path: Path, form: str = "json") -> None:
-        """Writes the benchmark to a file, in a form of :meth:`text`."""
-        with written(path) as (file, _):
-            file.write(self.text(form).encode())
-
-    def __str__(self):
-        return self.text().rstrip("\n")
-
     def __repr__(self):
         return f"<resmon.Bench of {', '.join(self.names) or 'nothing'}>"
 
@@ -189,20 +202,16 @@ class Row(made.DiffRow):
     _shown = ("path", "figure", "before", "after", "shift", "p", "verdict")
 
 
-class Diff:
+class Diff(_Made):
     """A comparison of two groups of runs; ``verdict`` has the result."""
+
+    _free = staticmethod(lib.diff_free)
 
     def __init__(self, before: Bench, after: Bench, fail: str | Sequence[str] | None = None,
                  before_name: str | None = None, after_name: str | None = None) -> None:
         self._sides = before, after  # they must live as long
-        self._handle = c_void_p()
         gate = None if fail is None else "\n".join([fail] if isinstance(fail, str) else fail).encode()
-        lib.diff_make(before._handle, before._index(before_name), after._handle, after._index(after_name), gate,
-                      byref(self._handle))
-
-    def __del__(self):
-        if getattr(self, "_handle", None):
-            lib.diff_free(self._handle)
+        super().__init__(lib.diff_make, before._handle, before._index(before_name), after._handle, after._index(after_name), gate)
 
     @property
     def verdict(self) -> str:
@@ -227,14 +236,6 @@ class Diff:
         """Selects a run of each side for the charts and difference flame graphs of the "html" form."""
         self._shown = before._get_run(), after._get_run()  # they must live as long
         lib.diff_set_runs(self._handle, *(run._as_parameter_ for run in self._shown))
-
-    def save(self, path: Path, form: str = "html") -> None:
-        """Writes the comparison to a file, in a form of :meth:`text`."""
-        with written(path) as (file, _):
-            file.write(self.text(form).encode())
-
-    def __str__(self):
-        return self.text().rstrip("\n")
 
     def __repr__(self):
         return f"<resmon.Diff: {self.verdict}>"
@@ -275,17 +276,14 @@ def diff(before: Side, after: Side, fail: str | Sequence[str] | None = None) -> 
     return Diff(_bench_of(before), _bench_of(after), fail)
 
 
-class Trend:
+class Trend(_Made):
     """Values over a series of benchmarks in the order of time, and where their level changed (E-divisive)."""
+
+    _free = staticmethod(lib.trend_free)
 
     def __init__(self) -> None:
         self._benches: list[Bench] = []  # they must live as long
-        self._handle = c_void_p()
-        lib.trend_new(byref(self._handle))
-
-    def __del__(self):
-        if getattr(self, "_handle", None):
-            lib.trend_free(self._handle)
+        super().__init__(lib.trend_new)
 
     def add(self, bench: Bench, label: str) -> None:
         """Adds a benchmark under a label, such as a commit."""
@@ -313,16 +311,8 @@ class Trend:
         """
         return take_text(lib.trend_text, self._handle, form.encode(), width)
 
-    def save(self, path: Path, form: str = "html") -> None:
-        """Writes the trend to a file, in a form of :meth:`text`."""
-        with written(path) as (file, _):
-            file.write(self.text(form).encode())
-
     def __len__(self) -> int:
         return len(self._benches)
-
-    def __str__(self):
-        return self.text().rstrip("\n")
 
     def __repr__(self):
         return f"<resmon.Trend of {len(self)} benchmarks>"

@@ -26,124 +26,139 @@ _BATCH = 250  # runs that are in memory at a time
 _PART = re.compile(r"(.+)\.(r\d+|monitor)\.p\d+\.")  # JOB.NODE.rRANK.pPID of `resmon job`; JOB may have dots
 _NO_VALUE = "unknown"  # of what a dataset is divided by
 
-# Tables: name and type of each column.  A column keeps both for ever; new ones come last.
-TABLES: dict[str, tuple[tuple[str, str], ...]] = {
-    "runs": (
-        ("run_id", "string"), ("date", "string"), ("user", "string"), ("job_name", "string"), ("file", "string"),
-        ("start", "timestamp"), ("state", "string"), ("end_reason", "string"), ("exit_status", "int64"), ("signal", "string"),
-        ("program", "string"), ("label", "string"), ("system", "string"), ("cluster", "string"), ("job_id", "string"),
-        ("array_id", "string"), ("queue", "string"), ("restarts", "int64"), ("nodes", "int64"), ("ranks", "int64"),
-        ("wall_s", "double"), ("cpu_s", "double"), ("cpu_user_s", "double"), ("cpu_system_s", "double"),
-        ("allotted_cpus", "double"), ("allotted_bytes", "double"), ("used_bytes", "double"), ("time_limit_s", "double"),
-        ("rss_peak_bytes", "double"), ("rss_peak_provenance", "string"), ("read_bytes", "double"), ("write_bytes", "double"),
-        ("energy_j", "double"), ("node_energy_j", "double"), ("gco2eq", "double"), ("energy_provenance", "string"),
-        ("gpus", "double"), ("gpu_percent", "double"), ("host", "string"), ("cpu_model", "string"), ("kernel", "string"),
-        ("overhead_cpu_s", "double"), ("library", "string"),
-    ),
-    "scopes": (
-        ("run_id", "string"), ("date", "string"), ("user", "string"), ("job_name", "string"), ("path", "string"),
-        ("name", "string"), ("depth", "int64"), ("calls", "int64"), ("threads", "int64"), ("wall_s", "double"),
-        ("self_s", "double"), ("cpu_s", "double"), ("rss_peak_bytes", "double"), ("energy_j", "double"), ("gco2eq", "double"),
-        ("ranks", "int64"), ("imbalance", "double"), ("lost_s", "double"),
-    ),
-    "nodes": (
-        ("run_id", "string"), ("date", "string"), ("user", "string"), ("job_name", "string"), ("name", "string"),
-        ("state", "string"), ("wall_s", "double"), ("ranks", "int64"), ("cpus", "double"), ("memory_bytes", "double"),
-        ("allotted_cpus", "double"), ("allotted_bytes", "double"), ("cpu_s", "double"), ("used_bytes", "double"),
-        ("cpu_percent", "double"), ("gpu_percent", "double"), ("cpu_energy_j", "double"), ("ram_energy_j", "double"),
-        ("gpu_energy_j", "double"), ("cpu_model", "string"), ("gpu_model", "string"), ("kernel", "string"),
-    ),
-}
-
-
 # ---- rows -------------------------------------------------------------------------------------------
 
 
-def _sum(values):
-    known = [value for value in values if not math.isnan(value)]
-    return sum(known) if known else math.nan
+class _Source:
+    """What the columns of a table are looked up in: facts of the run by group, and its records."""
+
+    def __init__(self, run, path):
+        self.run, self.file = run, path
+        self.facts = run.facts
+        self.own, self.job, self.machine = (self.facts.get(group, {}) for group in ("run", "job", "machine"))
+        self.info, self.end, self.headline, self.energy, self.nodes = run.info, run.end, run.headline, run.energy, run.nodes
+        self.spreads = run.over_ranks if run.ranks else {}
+        self.scope = self.spread = self.node = None  # of the row
+
+    def get(self, where):
+        """Returns a value by its place: "headline.wall_s" is a key of a dict, or a member of a record."""
+        group, _, key = where.partition(".")
+        found = getattr(self, group)
+        return found if not key else found.get(key) if isinstance(found, dict) else getattr(found, key, None)
 
 
-def _statistic(run, name, member):
-    return getattr(run.summary[name], member) if name in run.summary else math.nan
-
-
-def _identity(run, facts):
+def _identity(of):
     """Returns an identifier that is the same for the same run, whichever file it is in."""
-    own, job, machine = (facts.get(group, {}) for group in ("run", "job", "machine"))
-    parts = (run.info.start_realtime_ns, machine.get("boot_id", machine.get("host_name")), own.get("pid"),
-             job.get("system"), job.get("cluster"), job.get("id"), job.get("restarts"), len(run.nodes))
+    parts = (of.info.start_realtime_ns, of.machine.get("boot_id", of.machine.get("host_name")), of.own.get("pid"),
+             of.job.get("system"), of.job.get("cluster"), of.job.get("id"), of.job.get("restarts"), len(of.nodes))
     return hashlib.sha256(repr(parts).encode()).hexdigest()[:24]
 
 
-def _owner(path):
-    """Returns the owner of the file: who ran the job, if the batch system does not report the user."""
+def _user(of):
+    """Returns who ran the job: the owner of the file if the batch system does not report the user."""
     try:
-        return pwd.getpwuid(os.stat(path).st_uid).pw_name
+        return of.job.get("user") or pwd.getpwuid(os.stat(of.file).st_uid).pw_name
     except (KeyError, OSError):
         return _NO_VALUE
 
 
-def _row_of_run(run, path):
-    facts = run.facts
-    job, machine, own = (facts.get(group, {}) for group in ("job", "machine", "run"))
-    headline, end, energy, nodes = run.headline, run.end, run.energy, run.nodes
-    return {
-        "run_id": _identity(run, facts), "date": run.info.start.date().isoformat(),
-        "user": str(job.get("user") or _owner(path)), "job_name": str(job.get("name") or own.get("name") or run.title),
-        "file": path, "start": run.info.start_realtime_ns, "state": run.info.state, "end_reason": end.reason,
-        "exit_status": end.exit_status, "signal": end.signal, "program": own.get("program"), "label": run.info.label or None,
-        "system": job.get("system"), "cluster": job.get("cluster"), "job_id": job.get("id"), "array_id": job.get("array_id"),
-        "queue": job.get("queue"), "restarts": job.get("restarts"), "nodes": len(nodes) or 1, "ranks": len(run.ranks) or None,
-        "wall_s": headline["wall_s"], "cpu_s": headline["cpu_s"],
-        "cpu_user_s": headline["cpu_user_s"], "cpu_system_s": headline["cpu_system_s"],
-        "allotted_cpus": _sum([node.allotted_cpus for node in nodes]) if nodes else job.get("node_cpus", math.nan),
-        "allotted_bytes": _sum([node.allotted_bytes for node in nodes]) if nodes else job.get("node_memory_bytes", math.nan),
-        "used_bytes": _sum([node.used_bytes for node in nodes]) if nodes else headline["tree_rss_max_bytes"],
-        "time_limit_s": job.get("time_limit_s", math.nan), "rss_peak_bytes": headline["rss_peak_bytes"],
-        "rss_peak_provenance": headline["rss_peak_provenance"], "read_bytes": headline["read_bytes"],
-        "write_bytes": headline["write_bytes"], "energy_j": headline["energy_j"],
-        "node_energy_j": energy.node_j if energy else math.nan, "gco2eq": headline["gco2eq"],
-        "energy_provenance": headline["energy_provenance"], "gpus": machine.get("gpus", math.nan),
-        "gpu_percent": _statistic(run, "gpu.util", "mean"), "host": machine.get("host_name"),
-        "cpu_model": machine.get("cpu_model"), "kernel": machine.get("kernel"), "overhead_cpu_s": run.info.library_cpu_s,
-        "library": own.get("library"),
-    }
+def _job_name(of):
+    return of.job.get("name") or of.own.get("name") or of.run.title
 
 
-def _row_of_scope(scope, spread):
-    cpu = scope.cpu_s if math.isnan(scope.pcpu_s) else scope.pcpu_s
-    return {
-        "path": scope.path, "name": scope.name, "depth": scope.depth, "calls": scope.calls, "threads": scope.threads,
-        "wall_s": scope.wall_s, "self_s": scope.self_s, "cpu_s": float(cpu),
-        "rss_peak_bytes": scope.rss_peak_bytes, "energy_j": scope.energy_j, "gco2eq": scope.energy_gco2eq,
-        "ranks": spread.ranks if spread else None, "imbalance": spread.imbalance if spread else math.nan,
-        "lost_s": spread.lost_s if spread else math.nan,
-    }
+def _total(member, otherwise):
+    """Makes a sum over the nodes; of a run without nodes, a value by its place."""
+    def total(of):
+        known = [value for value in (getattr(node, member) for node in of.nodes) if not math.isnan(value)]
+        return of.get(otherwise) if not of.nodes else sum(known) if known else None
+    return total
 
 
-def _row_of_node(run, node):
-    def of(metric, member):
-        return _statistic(run, f"{metric}[{node.name}]", member)
-    return {
-        "name": node.name, "state": node.state, "wall_s": node.duration_s if node.state != "missing" else math.nan,
-        "ranks": node.ranks, "cpus": node.cpus, "memory_bytes": node.memory_bytes, "allotted_cpus": node.allotted_cpus,
-        "allotted_bytes": node.allotted_bytes, "cpu_s": node.cpu_s, "used_bytes": node.used_bytes,
-        "cpu_percent": of("node.cpu.percent", "mean"), "gpu_percent": of("gpu.util", "mean"),
-        "cpu_energy_j": of("node.energy.cpu", "last"), "ram_energy_j": of("node.energy.ram", "last"),
-        "gpu_energy_j": of("node.energy.gpu", "last"), "cpu_model": node.cpu_model or None, "gpu_model": node.gpu_model or None,
-        "kernel": node.kernel or None,
-    }
+def _statistic(metric, member):
+    """Makes a member of the statistics of a column; of a row of a node, of its column."""
+    def statistic(of):
+        name = f"{metric}[{of.node.name}]" if of.node else metric
+        return getattr(of.run.summary[name], member) if name in of.run.summary else None
+    return statistic
+
+
+def _cpu_of_scope(of):
+    return float(of.scope.cpu_s if math.isnan(of.scope.pcpu_s) else of.scope.pcpu_s)
+
+
+def _members(record, kind, *names):
+    return tuple((name, kind, f"{record}.{name}") for name in names)
+
+
+_OF_ALL = (("run_id", "string", _identity), ("date", "string", lambda of: of.info.start.date().isoformat()),
+           ("user", "string", _user), ("job_name", "string", _job_name))
+
+# Tables: name, type and source of each column.  A column keeps name and type for ever; new ones come last.
+_COLUMNS = {
+    "runs": (
+        ("file", "string", "file"), ("start", "timestamp", "info.start_realtime_ns"), ("state", "string", "info.state"),
+        ("end_reason", "string", "end.reason"), ("exit_status", "int64", "end.exit_status"), ("signal", "string", "end.signal"),
+        ("program", "string", "own.program"), ("label", "string", lambda of: of.info.label or None),
+        *_members("job", "string", "system", "cluster"), ("job_id", "string", "job.id"),
+        *_members("job", "string", "array_id", "queue"), ("restarts", "int64", "job.restarts"),
+        ("nodes", "int64", lambda of: len(of.nodes) or 1), ("ranks", "int64", lambda of: len(of.run.ranks) or None),
+        *_members("headline", "double", "wall_s", "cpu_s", "cpu_user_s", "cpu_system_s"),
+        ("allotted_cpus", "double", _total("allotted_cpus", "job.node_cpus")),
+        ("allotted_bytes", "double", _total("allotted_bytes", "job.node_memory_bytes")),
+        ("used_bytes", "double", _total("used_bytes", "headline.tree_rss_max_bytes")),
+        ("time_limit_s", "double", "job.time_limit_s"), ("rss_peak_bytes", "double", "headline.rss_peak_bytes"),
+        ("rss_peak_provenance", "string", "headline.rss_peak_provenance"),
+        *_members("headline", "double", "read_bytes", "write_bytes", "energy_j"),
+        ("node_energy_j", "double", "energy.node_j"), ("gco2eq", "double", "headline.gco2eq"),
+        ("energy_provenance", "string", "headline.energy_provenance"), ("gpus", "double", "machine.gpus"),
+        ("gpu_percent", "double", _statistic("gpu.util", "mean")), ("host", "string", "machine.host_name"),
+        *_members("machine", "string", "cpu_model", "kernel"), ("overhead_cpu_s", "double", "info.library_cpu_s"),
+        ("library", "string", "own.library"),
+    ),
+    "scopes": (
+        *_members("scope", "string", "path", "name"), *_members("scope", "int64", "depth", "calls", "threads"),
+        *_members("scope", "double", "wall_s", "self_s"), ("cpu_s", "double", _cpu_of_scope),
+        *_members("scope", "double", "rss_peak_bytes", "energy_j"), ("gco2eq", "double", "scope.energy_gco2eq"),
+        ("ranks", "int64", "spread.ranks"), *_members("spread", "double", "imbalance", "lost_s"),
+    ),
+    "nodes": (
+        *_members("node", "string", "name", "state"),
+        ("wall_s", "double", lambda of: of.node.duration_s if of.node.state != "missing" else None),
+        ("ranks", "int64", "node.ranks"),
+        *_members("node", "double", "cpus", "memory_bytes", "allotted_cpus", "allotted_bytes", "cpu_s", "used_bytes"),
+        ("cpu_percent", "double", _statistic("node.cpu.percent", "mean")), ("gpu_percent", "double", _statistic("gpu.util", "mean")),
+        ("cpu_energy_j", "double", _statistic("node.energy.cpu", "last")),
+        ("ram_energy_j", "double", _statistic("node.energy.ram", "last")),
+        ("gpu_energy_j", "double", _statistic("node.energy.gpu", "last")),
+        *((name, "string", lambda of, name=name: getattr(of.node, name) or None) for name in ("cpu_model", "gpu_model", "kernel")),
+    ),
+}
+TABLES: dict[str, tuple[tuple[str, str], ...]] = {
+    table: tuple((name, kind) for name, kind, _ in (*_OF_ALL, *columns)) for table, columns in _COLUMNS.items()}
+
+
+def _row(of, columns):
+    return {name: _clean(kind, where(of) if callable(where) else of.get(where)) for name, kind, where in columns}
+
+
+def _clean(kind, value):
+    """Converts a value for Arrow: an unknown value becomes null."""
+    if value is None or (kind in ("double", "int64") and isinstance(value, float) and math.isnan(value)):
+        return None
+    return str(value) if kind == "string" else float(value) if kind == "double" else int(value)
 
 
 def _rows_of(run, path):
     """Returns the rows of a run, by table."""
-    row = _row_of_run(run, path)
-    common = {name: row[name] for name in ("run_id", *PARTITIONS)}
-    spreads = run.over_ranks if run.ranks else {}
-    return {"runs": [row],
-            "scopes": [{**common, **_row_of_scope(scope, spreads.get(scope.path))} for scope in run.scopes],
-            "nodes": [{**common, **_row_of_node(run, node)} for node in run.nodes]}
+    of = _Source(run, path)
+    common = _row(of, _OF_ALL)
+    rows = {"runs": [{**common, **_row(of, _COLUMNS["runs"])}], "scopes": [], "nodes": []}
+    for of.scope in run.scopes:
+        of.spread = of.spreads.get(of.scope.path)
+        rows["scopes"].append({**common, **_row(of, _COLUMNS["scopes"])})
+    for of.node in of.nodes:
+        rows["nodes"].append({**common, **_row(of, _COLUMNS["nodes"])})
+    return rows
 
 
 # ---- files ------------------------------------------------------------------------------------------
@@ -191,17 +206,9 @@ def _schema(table):
     return pyarrow.schema([(name, types[kind]) for name, kind in TABLES[table]])
 
 
-def _clean(kind, value):
-    """Converts a value for Arrow: an unknown value becomes null."""
-    if value is None or (kind in ("double", "int64") and isinstance(value, float) and math.isnan(value)):
-        return None
-    return str(value) if kind == "string" else float(value) if kind == "double" else int(value)
-
-
 def _table_of(table, rows):
     pyarrow = wanted("pyarrow", "dataset()")
-    columns = {name: [_clean(kind, row[name]) for row in rows] for name, kind in TABLES[table]}
-    return pyarrow.table(columns, schema=_schema(table))
+    return pyarrow.table({name: [row[name] for row in rows] for name, _ in TABLES[table]}, schema=_schema(table))
 
 
 class Dataset:
