@@ -19,8 +19,7 @@ import importlib as _importlib
 import os as _os
 
 from ._library import version as __version__
-from .scopes import scope
-from .tasks import here
+from .scopes import here, scope
 
 # Where each name is; loaded when it is first used, so that importing the package takes milliseconds.
 _HOMES = {
@@ -35,10 +34,9 @@ _HOMES = {
     "plots": ("plot",),
     "reports": ("report",),
     "diagnosis": ("doctor",),
-    "jobs": ("job", "hostlist"),
-    "merging": ("merge",),
+    "jobs": ("job", "hostlist", "merge"),
     "datasets": ("dataset", "Dataset"),
-    "baseline": ("measure_idle", "above_idle", "compare"),
+    "carbon": ("measure_idle", "above_idle", "compare"),
     "benches": ("bench", "diff", "trend", "Bench", "Diff", "Trend"),
     "options": ("keywords",),
     "magics": ("load_ipython_extension", "unload_ipython_extension"),
@@ -62,7 +60,7 @@ def __getattr__(name):
     return value
 
 
-_MODULES = frozenset((*_HOMES, "carbon", "compat", "engines", "formats", "exports", "mlflow", "promql"))
+_MODULES = frozenset((*_HOMES, "compat", "engines", "formats", "exports", "mlflow", "promql"))
 
 
 def __dir__():

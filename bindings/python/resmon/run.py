@@ -298,7 +298,7 @@ class Recorded:
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """The Arrow PyCapsule interface: pyarrow.table(run), polars.DataFrame(run), duckdb."""
-        from .arrow import stream_capsule
+        from .frames import stream_capsule
         return stream_capsule(self._get_run(), "value")
 
     # ---- files ----------------------------------------------------------------------------------

@@ -16,9 +16,8 @@ from ctypes import byref
 from . import _abi, human
 from ._library import lib
 from .errors import ArgumentTypeError, warn
-from .scopes import name_of, site_of, site_of_function
+from .scopes import current_task, name_of, site_of, site_of_function, surround, uncover
 from .stretches import is_failure, wrapped
-from .tasks import current_task, surround, uncover
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

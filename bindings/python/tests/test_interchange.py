@@ -10,7 +10,7 @@ import pytest
 from conftest import MIB, same
 
 import resmon
-from resmon import arrow
+from resmon import frames
 
 NAMES = ("proc.cpu.time", "proc.mem.rss", "tree.io.write_chars", "node.cpu.percent")
 
@@ -163,7 +163,7 @@ def test_capsules_that_nobody_takes(run):
     del capsule
     gc.collect()
     with pytest.raises(ValueError):
-        arrow.stream_capsule(run, "average")
+        frames.stream_capsule(run, "average")
 
 
 def test_a_capsule_that_outlives_the_interpreter(script):
