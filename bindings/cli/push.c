@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* resmon push: runs that are over, and what could not be sent, to MLflow or a Pushgateway. */
+/* resmon push: runs that are over, among them those that could not be sent, to MLflow or a
+ * Pushgateway. */
 #include <stdio.h>
 #include <string.h>
 
-#include <resmon/mlflow.h>
 #include <resmon/sink.h>
 
 #include "arguments.h"
@@ -40,7 +40,8 @@ static const char *options_of(const struct target *target)
     return target->options.text != NULL ? target->options.text : "";
 }
 
-static bool is_spool(const char *path)
+/* Requests as text, which versions before 0.1 left where a server was unavailable. */
+static bool is_old_spool(const char *path)
 {
     static const char mark[] = "resmon-mlflow-spool ";
     char start[sizeof mark - 1];
@@ -50,18 +51,6 @@ static bool is_spool(const char *path)
         (void)fclose(file);
     }
     return length == sizeof start && memcmp(start, mark, length) == 0;
-}
-
-static bool replay(const char *path, const struct target *target)
-{
-    resmon_mlflow_replay_info info = {.struct_size = sizeof info};
-    if (resmon_mlflow_replay_text(path, options_of(target), &info) != RESMON_OK) {
-        cli_say("push", "%s: %s", path, resmon_last_error());
-        return false;
-    }
-    return printf("%s: sent %llu of %llu requests to the run %s\n", path,
-                  (unsigned long long)info.sent, (unsigned long long)info.requests,
-                  info.run_id) > 0;
 }
 
 static bool send_run(const resmon_run *run, const char *path, const struct target *target)
@@ -76,8 +65,11 @@ static bool send_run(const resmon_run *run, const char *path, const struct targe
 
 static bool push_one(const char *path, const struct target *targets, size_t count)
 {
-    if (is_spool(path)) {
-        return replay(path, &targets[0]);
+    if (is_old_spool(path)) {
+        cli_say("push",
+                "%s is a spool file of an earlier version of resmon, which alone can send it",
+                path);
+        return false;
     }
     resmon_run *run = cli_output_load("push", path);
     bool is_sent = run != NULL;

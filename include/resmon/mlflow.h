@@ -46,9 +46,10 @@
  * reports.  Processes may have several monitors with this sink (including the monitor of RESMON):
  * the first monitors share one run, the second monitors another, and so on.
  *
- * What cannot be sent in time is stored in order in a spool file; resmon_mlflow_replay() sends it
- * later.  Numbers keep all their digits; NaN is not sent.  No password and no token is written,
- * logged or spooled.
+ * If the server cannot be reached, or refuses, the run document is stored in the file of the option
+ * `spool`, with the settings above but without credentials; resmon_run_push_mlflow() sends it
+ * later, and continues a run that was begun there: what the server has is not sent again.  Numbers
+ * keep all their digits; NaN is not sent.  No password and no token is written or logged.
  */
 #ifndef RESMON_MLFLOW_H
 #define RESMON_MLFLOW_H
@@ -62,13 +63,13 @@
 
 RESMON_BEGIN_DECLS
 
-#define RESMON_MLFLOW_SERIES       UINT64_C(1)  /**< series of samples, also during the run */
-#define RESMON_MLFLOW_NO_ARTIFACT  UINT64_C(2)  /**< send no run document */
-#define RESMON_MLFLOW_NO_SPOOL     UINT64_C(4)  /**< drop what cannot be sent, and report it */
-#define RESMON_MLFLOW_FINISH       UINT64_C(8)  /**< end an attached MLflow run, too */
+#define RESMON_MLFLOW_SERIES       UINT64_C(1) /**< series of samples, also during the run */
+#define RESMON_MLFLOW_NO_ARTIFACT  UINT64_C(2) /**< send no run document */
+#define RESMON_MLFLOW_NO_SPOOL     UINT64_C(4) /**< store nothing if sending fails, and report it */
+#define RESMON_MLFLOW_FINISH       UINT64_C(8) /**< end an attached MLflow run, too */
 #define RESMON_MLFLOW_INSECURE_TLS UINT64_C(16) /**< do not verify the server's certificate */
-/** Sends nothing: everything goes to the spool file, for resmon_mlflow_replay() on a machine that
- * reaches the server.  No tracking URI is required. */
+/** Sends nothing: the run document goes to the file of `spool`, for resmon_run_push_mlflow() on a
+ * machine that reaches the server.  No tracking URI is required. */
 #define RESMON_MLFLOW_SPOOL_ONLY UINT64_C(32)
 /** Names have no "system/": MLflow shows the values among the metrics of the model. */
 #define RESMON_MLFLOW_MODEL_METRICS UINT64_C(64)
@@ -93,8 +94,10 @@ typedef struct resmon_mlflow_options {
     const char *ca_path;       /**< file or directory; MLFLOW_TRACKING_SERVER_CERT_PATH */
     const char *client_cert;   /**< PEM file with key; MLFLOW_TRACKING_CLIENT_CERT_PATH */
     const char *workspace;     /**< MLFLOW_WORKSPACE */
-    const char *spool;         /**< file for what cannot be sent, as in resmon_run_save(); default
-                                    "resmon-mlflow-%h-%p.spool" in the initial directory */
+    const char *spool;         /**< file for the document of a run that was not sent, as in
+                                    resmon_run_save(), of mode 0600; a file that is there gets the
+                                    name `spool`.1, .2, ...; default "resmon-mlflow-%h-%p.json" in
+                                    the initial directory */
     int64_t node_index;        /**< 1 + index of the node; 0: as in the job, otherwise index 0 */
     uint64_t batch_metrics; /**< metrics per request, 1 ... 1000; default 1000, for hosts of Azure
                                  ML 200 */
@@ -103,8 +106,7 @@ typedef struct resmon_mlflow_options {
                                  MLFLOW_SYSTEM_METRICS_SAMPLES_BEFORE_LOGGING */
     uint64_t timeout_ms;    /**< limit of one request; default MLFLOW_HTTP_REQUEST_TIMEOUT, else
                                  120000; a monitor never exceeds its stop_timeout_ms */
-    uint64_t budget_ms;     /**< limit of a whole call of resmon_run_push_mlflow() or
-                                 resmon_mlflow_replay(); default 60000 */
+    uint64_t budget_ms;     /**< limit of a whole call of resmon_run_push_mlflow(); default 60000 */
 } resmon_mlflow_options;
 
 /**
@@ -122,12 +124,12 @@ RESMON_API resmon_status resmon_monitor_add_mlflow(resmon_monitor *monitor,
  * Sends a finished run, from a run document or from the recording of a killed job.
  * It goes to the MLflow run that its program created or was attached to, as the document or
  * recording says.  If there is none, a run is created; its status is the end of the run: FINISHED,
- * FAILED or KILLED (<resmon/end.h>).  `options` may be NULL.  Blocks until everything is sent or
- * spooled.
+ * FAILED or KILLED (<resmon/end.h>).  Points that the MLflow run has already are not sent again, so
+ * a call that failed or was interrupted may be repeated.  `options` may be NULL.  Blocks until
+ * everything is sent, or the budget is spent.  Nothing is written to a file.
  *
- * If a part was not sent, the error text says why, and where the rest is stored.  RESMON_ENET;
- * RESMON_ETIMEDOUT; RESMON_EACCES: status 401 or 403; RESMON_EREMOTE: another error of the server
- * (404, 5xx, ...); RESMON_EFORMAT: the server is no MLflow server; and the errors of
+ * RESMON_ENET; RESMON_ETIMEDOUT; RESMON_EACCES: status 401 or 403; RESMON_EREMOTE: another error of
+ * the server (404, 5xx, ...); RESMON_EFORMAT: the server is no MLflow server; and the errors of
  * resmon_monitor_add_mlflow() about options.
  * Thread class: any thread.  Since 0.1.
  */
@@ -138,35 +140,23 @@ RESMON_API resmon_status resmon_run_push_mlflow(const resmon_run *run,
  * errors, too.  RESMON_EINVAL: also if `options` is NULL.  Thread class: any thread.  Since 0.1. */
 RESMON_API resmon_status resmon_run_push_mlflow_text(const resmon_run *run, const char *options);
 
-/** Result of sending a spool file.  Since 0.1. */
-typedef struct resmon_mlflow_replay_info {
-    size_t struct_size;
-    uint64_t requests; /**< in the file */
-    uint64_t sent;     /**< by this call */
-    uint64_t refused;  /**< permanently refused by the server; they stay in the file */
-    char run_id[260];  /**< MLflow run that they belong to; "": it could not be found */
-} resmon_mlflow_replay_info;
-
 /**
- * Sends the requests of a spool file in order, each of them once.
- * A sent request is marked in the file at once; the file is removed when all are sent.  A spool
- * file begins with "resmon-mlflow-spool ".  `options` (NULL: the environment) give credentials and
- * limits.  Server, experiment and run are those of the file, unless `options` have a tracking_uri
- * or a run_id.  `ret_info` may be NULL; it is also filled in after an error.
+ * Renders what resmon_run_push_mlflow_text() would send, as a JSON object, for a store that only
+ * MLflow's own package can write to:
  *
- * RESMON_ENOENT: no such file; RESMON_EFORMAT: no spool file, or a file that was truncated or
- * changed (requests before the damage are sent, and the file stays); RESMON_EACCES: also if the
- * file belongs to another user and `options` have no tracking_uri; RESMON_EBUSY: another process is
- * sending it; and the errors of resmon_run_push_mlflow().  Unsent requests stay in the file.
+ * - "run_id": run to attach to, or ""; otherwise "experiment", "experiment_id", and "create": the
+ *   members of runs/create.  "uuid" is the value of its tag "resmon.uuid", which finds the run
+ * again;
+ * - "requests": in order, each with "call" ("log-batch", "params", "set-tag", "update": "body" has
+ *   the members of that request; "artifact": "body" is the text of the file "path").
+ *
+ * No server is asked.  Free `ret_text` with resmon_text_free() of <resmon/report.h>.
+ * RESMON_EINVAL: an argument is NULL; and the errors of resmon_monitor_add_mlflow() about options;
+ * RESMON_ENOMEM.
  * Thread class: any thread.  Since 0.1.
  */
-RESMON_API resmon_status resmon_mlflow_replay(const char *path,
-                                              const resmon_mlflow_options *options,
-                                              resmon_mlflow_replay_info *ret_info);
-
-/** The same with options as text, not NULL.  Thread class: any thread.  Since 0.1. */
-RESMON_API resmon_status resmon_mlflow_replay_text(const char *path, const char *options,
-                                                   resmon_mlflow_replay_info *ret_info);
+RESMON_API resmon_status resmon_run_mlflow_requests(const resmon_run *run, const char *options,
+                                                    char **ret_text);
 
 RESMON_END_DECLS
 

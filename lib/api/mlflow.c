@@ -2,11 +2,13 @@
 /* <resmon/mlflow.h>, but for resmon_monitor_add_mlflow(). */
 #include <resmon/mlflow.h>
 
+#include "base/buffer.h"
 #include "base/keep_errno.h"
 #include "base/status.h"
-#include "base/struct_size.h"
 #include "sink/mlflow.h"
 #include "sink/sinks.h"
+
+#define LARGEST_TEXT ((size_t)1 << 30)
 
 static resmon_status take(const resmon_mlflow_options *given, resmon_mlflow_options *ret_known)
 {
@@ -22,25 +24,6 @@ resmon_status resmon_run_push_mlflow(const resmon_run *run, const resmon_mlflow_
     }
     resmon_status status = take(options, &known);
     return status == RESMON_OK ? rm_mlflow_push(run, &known) : status;
-}
-
-resmon_status resmon_mlflow_replay(const char *path, const resmon_mlflow_options *options,
-                                   resmon_mlflow_replay_info *ret_info)
-{
-    RM_KEEP_ERRNO;
-    resmon_mlflow_replay_info info = {0};
-    if (path == NULL) {
-        return rm_error(RESMON_EINVAL, "resmon_mlflow_replay: the path is NULL");
-    }
-    resmon_mlflow_options known;
-    resmon_status status = take(options, &known);
-    status = status == RESMON_OK ? rm_mlflow_replay(path, &known, &info) : status;
-    if (ret_info == NULL) {
-        return status;
-    }
-    resmon_status given =
-        rm_struct_give(&info, RM_STRUCT_SIZE(resmon_mlflow_replay_info), ret_info);
-    return status == RESMON_OK ? given : status;
 }
 
 /* ---- options as text ---------------------------------------------------------------------- */
@@ -63,15 +46,28 @@ resmon_status resmon_run_push_mlflow_text(const resmon_run *run, const char *opt
     return status;
 }
 
-resmon_status resmon_mlflow_replay_text(const char *path, const char *options,
-                                        resmon_mlflow_replay_info *ret_info)
+resmon_status resmon_run_mlflow_requests(const resmon_run *run, const char *options,
+                                         char **ret_text)
 {
     RM_KEEP_ERRNO;
     struct rm_sink_options known = {.values = NULL};
-    resmon_status status = parse(options, &known);
-    if (status == RESMON_OK) {
-        status = resmon_mlflow_replay(path, known.values, ret_info);
-        rm_sink_options_free(&known);
+    struct rm_buffer text;
+    if (run == NULL || ret_text == NULL) {
+        return rm_error(RESMON_EINVAL, "resmon_run_mlflow_requests: an argument is NULL");
     }
-    return status;
+    resmon_mlflow_options complete;
+    resmon_status status = parse(options, &known);
+    if (status != RESMON_OK) {
+        return status;
+    }
+    rm_buffer_init(&text, LARGEST_TEXT);
+    status = take(known.values, &complete);
+    status = status == RESMON_OK ? rm_mlflow_requests(run, &complete, &text) : status;
+    rm_sink_options_free(&known);
+    if (status != RESMON_OK) {
+        rm_buffer_free(&text);
+        return status;
+    }
+    *ret_text = text.text;
+    return RESMON_OK;
 }

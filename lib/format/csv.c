@@ -188,7 +188,8 @@ static resmon_status save_columns(const struct resmon_run *run, const struct lay
     }
     rm_buffer_init(&text, RM_CSV_LARGEST_LINE);
     put_columns(&text, run, layout);
-    status = text.status == RESMON_OK ? rm_outfile_save(columns, write_text, &text) : text.status;
+    status =
+        text.status == RESMON_OK ? rm_outfile_save(columns, 0, write_text, &text) : text.status;
     rm_buffer_free(&text);
     return status;
 }
@@ -256,7 +257,7 @@ static resmon_status write_rows(const struct rm_output *output, const void *what
 
 resmon_status rm_csv_save(const struct resmon_run *run, const char *path)
 {
-    resmon_status status = rm_outfile_save(path, write_rows, run);
+    resmon_status status = rm_outfile_save(path, 0, write_rows, run);
     return status == RESMON_OK ? save_columns(run, &layout_whole, path) : status;
 }
 

@@ -15,6 +15,9 @@
 /** Writes `run` to `path` (expanded by the caller). */
 resmon_status rm_document_save(const struct resmon_run *run, const char *path);
 
+/** The same for the owner's eyes only: mode 0600. */
+resmon_status rm_document_save_private(const struct resmon_run *run, const char *path);
+
 /** Adds the document of `run` to a buffer. */
 resmon_status rm_document_print(const struct resmon_run *run, struct rm_buffer *buffer);
 

@@ -12,6 +12,8 @@
 #include "run/node_summary.h"
 #include "run/spread.h"
 
+#define PRIVATE_MODE 0600
+
 /* ---- facts ------------------------------------------------------------------------------ */
 
 static void put_facts(struct rm_json_writer *writer, const struct resmon_run *run,
@@ -319,5 +321,10 @@ resmon_status rm_document_print(const struct resmon_run *run, struct rm_buffer *
 
 resmon_status rm_document_save(const struct resmon_run *run, const char *path)
 {
-    return rm_outfile_save(path, write_document, run);
+    return rm_outfile_save(path, 0, write_document, run);
+}
+
+resmon_status rm_document_save_private(const struct resmon_run *run, const char *path)
+{
+    return rm_outfile_save(path, PRIVATE_MODE, write_document, run);
 }

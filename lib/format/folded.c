@@ -175,7 +175,7 @@ resmon_status rm_folded_save(const struct resmon_run *run, int32_t kind, const c
         status = fold(run, kind, &folding);
     }
     if (status == RESMON_OK) {
-        status = rm_outfile_save(path, write_lines, &folding);
+        status = rm_outfile_save(path, 0, write_lines, &folding);
     }
     rm_free(folding.lines);
     rm_free(folding.numbers);

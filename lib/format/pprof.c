@@ -380,7 +380,7 @@ resmon_status rm_pprof_save(const struct resmon_run *run, const char *path)
     rm_buffer_init(&buffer, LARGEST_PROFILE);
     resmon_status status = rm_pprof_print(run, &buffer);
     if (status == RESMON_OK) {
-        status = rm_outfile_save(path, write_compressed, &buffer);
+        status = rm_outfile_save(path, 0, write_compressed, &buffer);
     }
     rm_buffer_free(&buffer);
     return status;

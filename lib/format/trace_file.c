@@ -28,5 +28,5 @@ resmon_status rm_trace_save(const struct resmon_run *const *runs, size_t count, 
     const struct traced traced = {runs, count};
     const char *ending = strrchr(path, '.');
     bool is_archive = ending != NULL && strcmp(ending, ".tar") == 0;
-    return rm_outfile_save(path, is_archive ? write_archive : write_one, &traced);
+    return rm_outfile_save(path, 0, is_archive ? write_archive : write_one, &traced);
 }

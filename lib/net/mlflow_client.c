@@ -21,9 +21,9 @@
 static const char *const call_names[RM_MLFLOW_CALLS] = {"log-batch", "artifact", "update", "params",
                                                         "set-tag"};
 
-const char *rm_mlflow_call_name(size_t call)
+const char *rm_mlflow_call_name(enum rm_mlflow_call call)
 {
-    return call < RM_MLFLOW_CALLS ? call_names[call] : NULL;
+    return call_names[call];
 }
 
 void rm_mlflow_client_init(struct rm_mlflow_client *client, const struct rm_mlflow_config *config,
@@ -38,6 +38,7 @@ void rm_mlflow_client_free(struct rm_mlflow_client *client)
 {
     rm_http_reply_free(&client->reply);
     rm_buffer_free(&client->body);
+    rm_json_free(client->found);
     rm_http_close(client->http);
     client->http = NULL;
 }
@@ -182,17 +183,21 @@ static resmon_status no_server(struct rm_mlflow_client *client)
                     client->config->uri, rm_http_route(client->http), start);
 }
 
+static const struct rm_json *walk(const struct rm_json *json, const char *const path[])
+{
+    for (size_t i = 0; path[i] != NULL; i++) {
+        json = path[i][0] == '[' ? rm_json_first(json) : rm_json_get(json, path[i]);
+    }
+    return json;
+}
+
 /* The text at `outer`.`inner`.`key` of the answer; RESMON_EFORMAT when it is not there. */
 static resmon_status read_reply(struct rm_mlflow_client *client, const char *const path[],
                                 char *target, size_t room)
 {
     struct rm_json *json = NULL;
     resmon_status status = rm_json_parse(client->reply.body, client->reply.length, &json);
-    const struct rm_json *at = json;
-    for (size_t i = 0; status == RESMON_OK && path[i] != NULL; i++) {
-        at = path[i][0] == '[' ? rm_json_first(at) : rm_json_get(at, path[i]);
-    }
-    const char *text = status == RESMON_OK ? rm_json_text(at) : NULL;
+    const char *text = status == RESMON_OK ? rm_json_text(walk(json, path)) : NULL;
     if (text == NULL || text[0] == '\0' || strlen(text) >= room) {
         status = no_server(client);
     } else {
@@ -308,12 +313,14 @@ static resmon_status find_experiment(struct rm_mlflow_client *client, int64_t de
 struct run_paths {
     const char *id[5];
     const char *artifact_uri[5];
+    const char *points[5];
 };
 
-static const struct run_paths one_run = {{"run", "info", "run_id"},
-                                         {"run", "info", "artifact_uri"}};
+static const struct run_paths one_run = {
+    {"run", "info", "run_id"}, {"run", "info", "artifact_uri"}, {"run", "data", "metrics"}};
 static const struct run_paths found_run = {{"runs", "[0]", "info", "run_id"},
-                                           {"runs", "[0]", "info", "artifact_uri"}};
+                                           {"runs", "[0]", "info", "artifact_uri"},
+                                           {"runs", "[0]", "data", "metrics"}};
 
 static resmon_status read_run(struct rm_mlflow_client *client, const struct run_paths *paths)
 {
@@ -322,6 +329,12 @@ static resmon_status read_run(struct rm_mlflow_client *client, const struct run_
     if (status == RESMON_OK) {
         status = read_reply(client, paths->artifact_uri, client->artifact_uri,
                             sizeof client->artifact_uri);
+    }
+    if (status == RESMON_OK && client->wants_points) {
+        rm_json_free(client->found);
+        client->found = NULL;
+        status = rm_json_parse(client->reply.body, client->reply.length, &client->found);
+        client->known_points = walk(client->found, paths->points);
     }
     if (status == RESMON_OK) {
         (void)rm_text_set(client->run_id, sizeof client->run_id, run_id);
@@ -423,7 +436,6 @@ static resmon_status try_create(struct rm_mlflow_client *client,
         status =
             client->reply.code == 200 ? read_run(client, &one_run) : refuse(client, "runs/create");
     }
-    client->is_made = status == RESMON_OK;
     /* After no answer, and after a bad one, which may be a proxy's, it may be there. */
     client->may_exist = client->may_exist || (status != RESMON_OK && client->reply.is_sent);
     return status;
@@ -438,8 +450,7 @@ static resmon_status find_own(struct rm_mlflow_client *client,
     }
     resmon_status status = search_run(client, "resmon.uuid", wanted->uuid, deadline_ns);
     if (status == RESMON_OK) {
-        client->is_made = client->run_id[0] != '\0';
-        client->may_exist = client->is_made;
+        client->may_exist = client->run_id[0] != '\0';
     }
     return status;
 }
@@ -516,6 +527,34 @@ resmon_status rm_mlflow_find_run(struct rm_mlflow_client *client,
     client->may_exist = client->may_exist || wanted->may_exist;
     resmon_status status = find_experiment(client, deadline_ns);
     return status == RESMON_OK ? find_or_make(client, wanted, deadline_ns) : status;
+}
+
+/* The last point of a key is of another node where many share the run: all of the key are asked
+ * for. */
+resmon_status rm_mlflow_has_point(struct rm_mlflow_client *client, const char *key, int64_t step,
+                                  int64_t time_ms, int64_t deadline_ns, bool *ret_has)
+{
+    struct rm_buffer name;
+    struct rm_json *json = NULL;
+    rm_buffer_init(&name, 2000);
+    rm_buffer_printf(&name,
+                     "metrics/get-history?run_id=%s&max_results=25000&metric_key=", client->run_id);
+    rm_buffer_percent(&name, key);
+    const struct call call = {.name = name.text, .method = "GET"};
+    resmon_status status = name.status == RESMON_OK ? say(client, &call, deadline_ns) : name.status;
+    rm_buffer_free(&name);
+    if (status == RESMON_OK && client->reply.code != 200) {
+        return refuse(client, "metrics/get-history");
+    }
+    status = status == RESMON_OK ? rm_json_parse(client->reply.body, client->reply.length, &json)
+                                 : status;
+    for (const struct rm_json *point = rm_json_first(rm_json_get(json, "metrics"));
+         point != NULL && !*ret_has; point = rm_json_next(point)) {
+        *ret_has = rm_json_number(rm_json_get(point, "step")) == (double)step &&
+                   rm_json_number(rm_json_get(point, "timestamp")) == (double)time_ms;
+    }
+    rm_json_free(json);
+    return status;
 }
 
 /* ---- items ------------------------------------------------------------------------------ */
@@ -627,7 +666,7 @@ static resmon_status save_artifact(const struct rm_mlflow_client *client,
                         "have: the run document was not stored",
                         client->config->uri, (int)(root < 200 ? root : 200), directory);
     }
-    status = status == RESMON_OK ? rm_outfile_save(path, write_item, item) : status;
+    status = status == RESMON_OK ? rm_outfile_save(path, 0, write_item, item) : status;
     if (status == RESMON_OK || status == RESMON_ENOMEM) {
         return status;
     }

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "base/buffer.h"
+#include "format/json.h"
 #include "net/mlflow_config.h"
 
 /* What is sent to a run. */
@@ -32,8 +33,8 @@ struct rm_mlflow_item {
     size_t length;
 };
 
-/** The name of a call in a spool file; NULL past the last. */
-const char *rm_mlflow_call_name(size_t call);
+/** The name of a call for those who carry it out by other means. */
+const char *rm_mlflow_call_name(enum rm_mlflow_call call);
 
 /* How one comes to a run. */
 enum rm_mlflow_way {
@@ -61,8 +62,10 @@ struct rm_mlflow_client {
     char experiment_id[RM_MLFLOW_ID_BYTES]; /* "": not known yet */
     char run_id[RM_MLFLOW_ID_BYTES];
     char artifact_uri[RM_MLFLOW_URI_BYTES];
-    bool is_made;    /* the run, by us */
-    bool has_note;   /* the run, which was there, has a description */
+    bool wants_points;                  /* what a run that is found has of points is of interest */
+    struct rm_json *found;              /* the answer that has them; NULL: none */
+    const struct rm_json *known_points; /* of `found`: the last one of each key */
+    bool has_note;                      /* the run, which was there, has a description */
     bool may_exist;  /* a call that makes the run may have been obeyed, whatever the answer was */
     bool is_refused; /* the last failure was the server's decision: again is of no use as it is */
 };
@@ -80,6 +83,10 @@ resmon_status rm_mlflow_find_run(struct rm_mlflow_client *client,
 /** Whether what the server said of the run is that artifacts go to a store that MLflow's package
  * alone can write to. */
 bool rm_mlflow_needs_package(const struct rm_mlflow_client *client);
+
+/** Whether the run has a point of that key at that step and time. */
+resmon_status rm_mlflow_has_point(struct rm_mlflow_client *client, const char *key, int64_t step,
+                                  int64_t time_ms, int64_t deadline_ns, bool *ret_has);
 
 /** Sends one item to it.  RESMON_ENOTSUP: the server does not take artifacts; RESMON_EFORMAT: who
  * answered was no MLflow server. */

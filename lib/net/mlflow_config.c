@@ -258,9 +258,6 @@ static void set_numbers(const resmon_mlflow_options *options, const struct varia
     config->flags = options->flags | (v->has_series ? RESMON_MLFLOW_SERIES : 0);
     const char *azure = strstr(config->uri, "azureml"); /* in the name of the host */
     bool is_azure = azure != NULL && azure < strchrnul(strstr(config->uri, "//") + 2, '/');
-    config->is_run_chosen = options->run_id != NULL;
-    config->is_experiment_chosen =
-        is_given(options->experiment) || is_given(options->experiment_id);
     size_t most = is_azure ? 200 : 1000;
     config->batch_metrics = options->batch_metrics != 0 ? options->batch_metrics : most;
     config->batch_metrics = config->batch_metrics < most ? config->batch_metrics : most;
@@ -345,22 +342,22 @@ static resmon_status settle_spool(const resmon_mlflow_options *options,
                                   struct rm_mlflow_config *config)
 {
     char expanded[RM_PATH_BYTES];
-    const char *pattern = options->spool != NULL ? options->spool : "resmon-mlflow-%h-%p.spool";
+    const char *pattern = options->spool != NULL ? options->spool : "resmon-mlflow-%h-%p.json";
     resmon_status status = rm_path_expand(pattern, expanded);
     if (status != RESMON_OK || (config->flags & RESMON_MLFLOW_NO_SPOOL) != 0) {
         return status;
     }
     status = rm_outfile_settle(expanded, config->spool);
-    /* A directory that cannot be written to is of no interest until something must be spooled. */
+    /* A directory that cannot be written to is of no interest until something must be kept. */
     bool may_wait = status == RESMON_ENOENT || status == RESMON_EACCES;
     return options->spool == NULL && may_wait ? RESMON_OK : status;
 }
 
-/* What goes into a spool file alone needs no server, nor one that this library could reach. */
-static resmon_status take_uri(const resmon_mlflow_options *options, const char *tracking_uri,
-                              struct rm_mlflow_config *config, struct rm_secrets *secrets)
+/* Where nothing is sent, no server is needed, nor one that this library could reach. */
+static resmon_status take_uri(const resmon_mlflow_options *options, struct rm_mlflow_config *config,
+                              struct rm_secrets *secrets)
 {
-    const char *uri = options->tracking_uri != NULL ? options->tracking_uri : tracking_uri;
+    const char *uri = options->tracking_uri;
     uri = uri != NULL && uri[0] != '\0' ? uri : secure_getenv("MLFLOW_TRACKING_URI");
     uri = uri != NULL ? uri : "";
     if ((options->flags & RESMON_MLFLOW_SPOOL_ONLY) != 0 && strncmp(uri, "http", 4) != 0) {
@@ -374,14 +371,13 @@ static resmon_status take_uri(const resmon_mlflow_options *options, const char *
                               secrets);
 }
 
-static resmon_status read_all(const resmon_mlflow_options *options, const char *tracking_uri,
-                              struct rm_mlflow_config *config, struct rm_secrets *secrets,
-                              struct rm_http **ret_http)
+static resmon_status read_all(const resmon_mlflow_options *options, struct rm_mlflow_config *config,
+                              struct rm_secrets *secrets, struct rm_http **ret_http)
 {
     struct variables variables;
-    bool is_spooled = (options->flags & RESMON_MLFLOW_SPOOL_ONLY) != 0;
+    bool sends_nothing = (options->flags & RESMON_MLFLOW_SPOOL_ONLY) != 0;
     read_credentials_file(secrets);
-    resmon_status status = take_uri(options, tracking_uri, config, secrets);
+    resmon_status status = take_uri(options, config, secrets);
     status = status == RESMON_OK ? take_secrets(options, secrets) : status;
     status = status == RESMON_OK ? take_texts(options, config) : status;
     status = status == RESMON_OK ? check_texts(config) : status;
@@ -393,13 +389,13 @@ static resmon_status read_all(const resmon_mlflow_options *options, const char *
     if (status == RESMON_OK) {
         name_user(config, secrets);
     }
-    if (status == RESMON_OK && !is_spooled) {
+    if (status == RESMON_OK && !sends_nothing) {
         status = open_client(options, &variables, config, secrets, ret_http);
     }
     return status;
 }
 
-resmon_status rm_mlflow_config_open(const resmon_mlflow_options *options, const char *tracking_uri,
+resmon_status rm_mlflow_config_open(const resmon_mlflow_options *options,
                                     struct rm_mlflow_config *ret_config, struct rm_http **ret_http)
 {
     struct rm_secrets *secrets = rm_alloc(1, sizeof *secrets);
@@ -407,7 +403,7 @@ resmon_status rm_mlflow_config_open(const resmon_mlflow_options *options, const 
         return rm_error(RESMON_ENOMEM, "out of memory for the options of MLflow");
     }
     *ret_config = (struct rm_mlflow_config){.node_index = -1};
-    resmon_status status = read_all(options, tracking_uri, ret_config, secrets, ret_http);
+    resmon_status status = read_all(options, ret_config, secrets, ret_http);
     explicit_bzero(secrets, sizeof *secrets);
     rm_free(secrets);
     return status;

@@ -25,24 +25,22 @@ struct rm_mlflow_config {
     char experiment[RM_MLFLOW_NAME_BYTES];
     char experiment_id[RM_MLFLOW_ID_BYTES];
     char run_id[RM_MLFLOW_ID_BYTES]; /* to attach to; "": none */
-    bool is_run_chosen;              /* by the options, not by the environment */
-    bool is_experiment_chosen;       /* so, too */
     char monitor[16]; /* of keys: of a further monitor of this process in the run "monitor_2/" */
     char run_name[RM_MLFLOW_NAME_BYTES];
     char user[128]; /* who is named as the user of a run */
     char workspace[RM_MLFLOW_NAME_BYTES];
-    char node_id[128];  /* MLFLOW_SYSTEM_METRICS_NODE_ID, in place of node_<index> */
-    char context[8192]; /* MLFLOW_RUN_CONTEXT: JSON of more tags */
-    char spool[RM_PATH_BYTES];
-    int64_t node_index; /* -1: not given */
+    char node_id[128];         /* MLFLOW_SYSTEM_METRICS_NODE_ID, in place of node_<index> */
+    char context[8192];        /* MLFLOW_RUN_CONTEXT: JSON of more tags */
+    char spool[RM_PATH_BYTES]; /* where the document of a run waits that was not sent */
+    int64_t node_index;        /* -1: not given */
     size_t batch_metrics;
     uint64_t interval_ms;
     int64_t budget_ns;
 };
 
 /** Reads both (the options are complete), checks, and opens the client; `ret_config` is large: not
- * for the stack.  With `tracking_uri` (NULL: none) in place of what the environment says. */
-resmon_status rm_mlflow_config_open(const resmon_mlflow_options *options, const char *tracking_uri,
+ * for the stack. */
+resmon_status rm_mlflow_config_open(const resmon_mlflow_options *options,
                                     struct rm_mlflow_config *ret_config, struct rm_http **ret_http);
 
 /** Whether it may be the id of a run or an experiment, or empty. */

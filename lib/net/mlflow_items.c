@@ -32,18 +32,18 @@ static const char *comma(const struct rm_buffer *body)
 static void put_point_of(struct rm_buffer *body, const struct rm_mlflow_plan *plan,
                          const struct rm_mlflow_point *point)
 {
-    char text[RM_NUMBER_BYTES];
-    bool is_of_model = (plan->config->flags & RESMON_MLFLOW_MODEL_METRICS) != 0;
-    int64_t t_ns = rm_run_realtime_ns(plan->run, plan->run->info.duration_ns);
+    char text[RM_NUMBER_BYTES], key[RM_MLFLOW_LONGEST_KEY + 1];
+    if (point->is_known) {
+        return;
+    }
+    rm_mlflow_point_key(plan, point, key);
     rm_buffer_puts(body, comma(body));
-    rm_buffer_puts(body, "{\"key\":\"");
-    rm_buffer_puts(body, is_of_model ? "" : RM_MLFLOW_SYSTEM);
-    rm_buffer_puts(body, plan->config->monitor);
-    rm_buffer_puts(body, point->key);
+    rm_buffer_puts(body, RM_MLFLOW_POINT_HEAD);
+    rm_buffer_puts(body, key);
     rm_buffer_puts(body, "\",\"value\":");
     rm_buffer_add(body, text, rm_number_double(text, point->value));
     rm_buffer_puts(body, ",\"timestamp\":");
-    put_number(body, t_ns / RM_NS_PER_MS);
+    put_number(body, rm_mlflow_end_ms(plan->run));
     rm_buffer_puts(body, ",\"step\":");
     put_number(body, point->step);
     rm_buffer_add(body, "}", 1);
@@ -187,6 +187,7 @@ static bool make_params(const struct rm_mlflow_plan *plan, struct rm_mlflow_curs
 struct point_tail {
     char text[2 * RM_NUMBER_BYTES + 32];
     size_t length;
+    double step, ms;
 };
 
 /* The step is the number of the row's last sample: it rises, also when rows merge between two
@@ -202,6 +203,8 @@ static void make_tail(const struct resmon_run *run, size_t row, struct rm_mlflow
     static const char before[] = ",\"timestamp\":";
     static const char between[] = ",\"step\":";
     int64_t t_ns = rm_run_realtime_ns(run, run->t_last[row]);
+    tail->step = (double)(cursor->step - 1);
+    tail->ms = (double)(t_ns / RM_NS_PER_MS);
     char *at = tail->text;
     memcpy(at, before, sizeof before - 1);
     at += sizeof before - 1;
@@ -247,7 +250,8 @@ static bool make_series(const struct rm_mlflow_plan *plan, struct rm_mlflow_curs
              key < plan->series_count && count < most; key++, cursor->index++) {
             const struct rm_mlflow_series *series = &plan->series[key];
             double value = series->values[row] / series->divisor;
-            if (isfinite(value)) {
+            bool is_known = tail.step <= series->known_step && tail.ms <= series->known_ms;
+            if (isfinite(value) && !is_known) {
                 put_point(body, series, value, &tail, count == 0);
                 count++;
             }

@@ -10,8 +10,9 @@
 
 #include <resmon/run.h>
 
-#define RM_MLFLOW_LONGEST_KEY 250       /* bytes that a server takes */
-#define RM_MLFLOW_SYSTEM      "system/" /* of keys in the tab "System metrics" */
+#define RM_MLFLOW_LONGEST_KEY 250           /* bytes that a server takes */
+#define RM_MLFLOW_SYSTEM      "system/"     /* of keys in the tab "System metrics" */
+#define RM_MLFLOW_POINT_HEAD  "{\"key\":\"" /* of a point in JSON, up to its key */
 
 /** A name as MLflow allows it, in `target` of `room` bytes (at most 251): of letters, digits and
  * "_.- :/", without empty, "." and ".." parts. */

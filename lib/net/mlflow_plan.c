@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/text.h"
-#include "net/mlflow_names.h"
 #include "net/mlflow_series.h"
 #include "net/mlflow_summary.h"
 
@@ -79,4 +79,69 @@ resmon_status rm_mlflow_plan_init(struct rm_mlflow_plan *plan,
 void rm_mlflow_plan_free(struct rm_mlflow_plan *plan)
 {
     rm_arena_free(&plan->arena);
+}
+
+/* ---- what is there already ---------------------------------------------------------------- */
+
+int64_t rm_mlflow_end_ms(const struct resmon_run *run)
+{
+    return rm_run_realtime_ns(run, run->info.duration_ns) / RM_NS_PER_MS;
+}
+
+void rm_mlflow_point_key(const struct rm_mlflow_plan *plan, const struct rm_mlflow_point *point,
+                         char key[RM_MLFLOW_LONGEST_KEY + 1])
+{
+    bool is_of_model = (plan->config->flags & RESMON_MLFLOW_MODEL_METRICS) != 0;
+    (void)snprintf(key, RM_MLFLOW_LONGEST_KEY + 1, "%s%s%s", is_of_model ? "" : RM_MLFLOW_SYSTEM,
+                   plan->config->monitor, point->key);
+}
+
+void rm_mlflow_plan_skip_summary(struct rm_mlflow_plan *plan)
+{
+    for (size_t i = 0; i < plan->point_count; i++) {
+        plan->points[i].is_known = true;
+    }
+}
+
+/* Steps and times of a series rise: what is not behind its last point was sent with it or before.
+ */
+static void skip_series(struct rm_mlflow_plan *plan, const char *key, double step, double time_ms)
+{
+    size_t length = strlen(key);
+    for (size_t i = 0; i < plan->series_count; i++) {
+        struct rm_mlflow_series *series = &plan->series[i];
+        size_t before = strlen(RM_MLFLOW_POINT_HEAD);
+        if (series->head_length > before + length && series->head[before + length] == '"' &&
+            memcmp(series->head + before, key, length) == 0) {
+            series->known_step = step;
+            series->known_ms = time_ms;
+        }
+    }
+}
+
+const struct rm_mlflow_point *rm_mlflow_plan_skip(struct rm_mlflow_plan *plan,
+                                                  const struct rm_json *known)
+{
+    const struct rm_mlflow_point *behind = NULL;
+    for (const struct rm_json *at = rm_json_first(known); at != NULL; at = rm_json_next(at)) {
+        const char *key = rm_json_text(rm_json_get(at, "key"));
+        double step = rm_json_number(rm_json_get(at, "step"));
+        double time_ms = rm_json_number(rm_json_get(at, "timestamp"));
+        if (key == NULL) {
+            continue;
+        }
+        skip_series(plan, key, step, time_ms);
+        for (size_t i = 0; i < plan->point_count; i++) {
+            char own[RM_MLFLOW_LONGEST_KEY + 1];
+            struct rm_mlflow_point *point = &plan->points[i];
+            rm_mlflow_point_key(plan, point, own);
+            if (strcmp(own, key) != 0) {
+                continue;
+            }
+            point->is_known = point->is_known || ((double)point->step == step &&
+                                                  (double)rm_mlflow_end_ms(plan->run) == time_ms);
+            behind = i + 1 == plan->point_count && step > (double)point->step ? point : behind;
+        }
+    }
+    return behind;
 }

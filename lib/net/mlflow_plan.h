@@ -13,8 +13,10 @@
 
 #include "base/arena.h"
 #include "base/buffer.h"
+#include "format/json.h"
 #include "net/mlflow_config.h"
 #include "net/mlflow_counters.h"
+#include "net/mlflow_names.h"
 #include "run/run.h"
 
 /* The place of this process among those that share a run. */
@@ -53,7 +55,8 @@ enum rm_mlflow_stage {
 struct rm_mlflow_point {
     const char *key;
     double value;
-    int64_t step; /* which node it is of */
+    int64_t step;  /* which node it is of */
+    bool is_known; /* the run has it already */
 };
 
 struct rm_mlflow_series {
@@ -61,6 +64,7 @@ struct rm_mlflow_series {
     size_t head_length;
     const double *values;
     double divisor;
+    double known_step, known_ms; /* of the last point that the run has already; -1: none */
 };
 
 #define RM_MLFLOW_SERIES_KEYS 128 /* 17 GPUs beside what is of the node */
@@ -92,5 +96,21 @@ resmon_status rm_mlflow_plan_init(struct rm_mlflow_plan *plan,
                                   const struct rm_mlflow_config *config,
                                   const struct resmon_run *run, int64_t after_ns);
 void rm_mlflow_plan_free(struct rm_mlflow_plan *plan);
+
+/** Leaves out what `known`, a JSON array of the last point of each key, says that the run has
+ * already.  Not NULL: the last point of the summary may be there too, behind that of another
+ * node. */
+const struct rm_mlflow_point *rm_mlflow_plan_skip(struct rm_mlflow_plan *plan,
+                                                  const struct rm_json *known);
+
+/** Leaves the points of the summary out. */
+void rm_mlflow_plan_skip_summary(struct rm_mlflow_plan *plan);
+
+/** The name of a point. */
+void rm_mlflow_point_key(const struct rm_mlflow_plan *plan, const struct rm_mlflow_point *point,
+                         char key[RM_MLFLOW_LONGEST_KEY + 1]);
+
+/** Time of the points of a summary. */
+int64_t rm_mlflow_end_ms(const struct resmon_run *run);
 
 #endif

@@ -20,7 +20,7 @@ static resmon_status add_one_series(struct rm_mlflow_plan *plan, const char *key
     }
     series->head_length = (size_t)snprintf(
         head, sizeof head,
-        "{\"key\":\"" RM_MLFLOW_SYSTEM "%s%s\",\"value\":", plan->config->monitor, key);
+        RM_MLFLOW_POINT_HEAD RM_MLFLOW_SYSTEM "%s%s\",\"value\":", plan->config->monitor, key);
     series->head = rm_arena_alloc(&plan->arena, series->head_length, 1);
     if (series->head == NULL) {
         return rm_error(RESMON_ENOMEM, "out of memory for MLflow");
@@ -29,6 +29,7 @@ static resmon_status add_one_series(struct rm_mlflow_plan *plan, const char *key
     series->values =
         rm_run_series(plan->run, column, rm_run_series_meant(&plan->run->columns[column], kind));
     series->divisor = divisor;
+    series->known_step = -1.0;
     plan->series_count++;
     return RESMON_OK;
 }

@@ -26,7 +26,8 @@
 static void add_point_of(struct rm_mlflow_plan *plan, const char *key, double value, int64_t node)
 {
     if (isfinite(value)) {
-        plan->points[plan->point_count++] = (struct rm_mlflow_point){key, value, node};
+        plan->points[plan->point_count++] =
+            (struct rm_mlflow_point){.key = key, .value = value, .step = node};
     }
 }
 

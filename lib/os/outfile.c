@@ -351,12 +351,12 @@ static resmon_status collect_piece(void *context, const char *bytes, size_t leng
     return RESMON_OK;
 }
 
-static resmon_status save(struct saving *saving, const char *path,
+static resmon_status save(struct saving *saving, const char *path, mode_t mode,
                           resmon_status (*write)(const struct rm_output *, const void *),
                           const void *what)
 {
     const struct rm_output output = {collect_piece, saving};
-    resmon_status status = rm_outfile_open(&saving->file, path, 0);
+    resmon_status status = rm_outfile_open(&saving->file, path, mode);
     if (status != RESMON_OK) {
         return status;
     }
@@ -369,7 +369,7 @@ static resmon_status save(struct saving *saving, const char *path,
     return rm_outfile_commit(&saving->file);
 }
 
-resmon_status rm_outfile_save(const char *path,
+resmon_status rm_outfile_save(const char *path, mode_t mode,
                               resmon_status (*write)(const struct rm_output *, const void *),
                               const void *what)
 {
@@ -377,7 +377,7 @@ resmon_status rm_outfile_save(const char *path,
     if (saving == NULL) {
         return rm_error(RESMON_ENOMEM, "out of memory to write %s", path);
     }
-    resmon_status status = save(saving, path, write, what);
+    resmon_status status = save(saving, path, mode, write, what);
     rm_free(saving);
     return status;
 }

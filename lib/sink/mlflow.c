@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "sink/mlflow.h"
 
+#include <inttypes.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
@@ -13,11 +15,14 @@
 #include "base/deadline.h"
 #include "base/hash.h"
 #include "base/log.h"
+#include "base/number.h"
+#include "base/parse.h"
 #include "base/status.h"
 #include "base/text.h"
+#include "format/document.h"
 #include "net/mlflow_items.h"
 #include "net/mlflow_names.h"
-#include "net/mlflow_spool.h"
+#include "os/outfile.h"
 #include "sink/mlflow_note.h"
 #include "sink/sinks.h"
 
@@ -29,12 +34,20 @@ struct mlflow {
     void (*note)(const char *key, const char *value); /* NULL: nobody wants to know */
     struct rm_mlflow_config config;
     struct rm_mlflow_client client;
-    struct rm_mlflow_address address;
+    struct rm_mlflow_wanted wanted;
+    char *create; /* wanted.body, owned */
     struct rm_mlflow_place place;
     struct rm_buffer body;
     unsigned number;       /* among the sinks of this process, from 1; 0: of a run that is there */
     int64_t sent_until_ns; /* series: the end of the last row that was sent */
     size_t batch_metrics;  /* less than configured once the server found a request too large */
+};
+
+/* A plan, and what it holds for the page of its run. */
+struct full_plan {
+    struct rm_mlflow_plan plan;
+    char *note; /* NULL: none */
+    struct rm_buffer page;
 };
 
 /* ---- life ------------------------------------------------------------------------------- */
@@ -44,7 +57,7 @@ static void mlflow_free(void *context)
     struct mlflow *mlflow = context;
     if (mlflow != NULL) {
         rm_mlflow_client_free(&mlflow->client);
-        rm_mlflow_address_free(&mlflow->address);
+        rm_free(mlflow->create);
         rm_buffer_free(&mlflow->body);
         rm_free(mlflow);
     }
@@ -62,15 +75,14 @@ static resmon_status make_uuid(char uuid[33])
     return RESMON_OK;
 }
 
-static resmon_status mlflow_new(const resmon_mlflow_options *options, const char *uri,
-                                struct mlflow **ret_mlflow)
+static resmon_status mlflow_new(const resmon_mlflow_options *options, struct mlflow **ret_mlflow)
 {
     struct rm_http *http = NULL;
     struct mlflow *mlflow = rm_alloc(1, sizeof *mlflow);
     if (mlflow == NULL) {
         return rm_error(RESMON_ENOMEM, "out of memory for MLflow");
     }
-    resmon_status status = rm_mlflow_config_open(options, uri, &mlflow->config, &http);
+    resmon_status status = rm_mlflow_config_open(options, &mlflow->config, &http);
     if (status != RESMON_OK) {
         rm_free(mlflow);
         return status;
@@ -79,11 +91,6 @@ static resmon_status mlflow_new(const resmon_mlflow_options *options, const char
     rm_buffer_init(&mlflow->body, LARGEST_BODY);
     mlflow->sent_until_ns = -1;
     mlflow->batch_metrics = mlflow->config.batch_metrics;
-    status = make_uuid(mlflow->address.wanted.uuid);
-    if (status != RESMON_OK) {
-        mlflow_free(mlflow);
-        return status;
-    }
     *ret_mlflow = mlflow;
     return RESMON_OK;
 }
@@ -134,59 +141,173 @@ static bool read_url(const char *uri, const char *url, struct rm_mlflow_url *ret
            ret_url->run_id[0] != '\0';
 }
 
-/* Where the run is, or how it is to be made: settled once. */
-static resmon_status settle_address(struct mlflow *mlflow, const struct resmon_run *run)
+/* How the run is made where there is none: settled once. */
+static resmon_status settle_run(struct mlflow *mlflow, const struct resmon_run *run)
 {
-    struct rm_mlflow_address *address = &mlflow->address;
-    if (address->create != NULL) {
+    struct rm_mlflow_wanted *wanted = &mlflow->wanted;
+    if (mlflow->create != NULL) {
         return RESMON_OK;
     }
     mlflow->place = rm_mlflow_place_of(&mlflow->config, run);
     number_job(mlflow, &mlflow->place);
-    (void)rm_text_set(address->uri, sizeof address->uri, mlflow->config.uri);
-    (void)rm_text_set(address->experiment, sizeof address->experiment, mlflow->config.experiment);
-    (void)rm_text_set(address->experiment_id, sizeof address->experiment_id,
-                      mlflow->config.experiment_id);
-    (void)rm_text_set(address->run_id, sizeof address->run_id, mlflow->config.run_id);
-    (void)rm_text_set(address->wanted.job, sizeof address->wanted.job, mlflow->place.job);
-    address->wanted.is_first = mlflow->place.is_first;
-    address->wanted.way = mlflow->place.is_first ? RM_MLFLOW_MAKE : RM_MLFLOW_AWAIT;
+    (void)rm_text_set(wanted->job, sizeof wanted->job, mlflow->place.job);
+    wanted->is_first = mlflow->place.is_first;
+    wanted->way = mlflow->place.is_first ? RM_MLFLOW_MAKE : RM_MLFLOW_AWAIT;
     rm_buffer_clear(&mlflow->body);
-    resmon_status status = rm_mlflow_items_create(&mlflow->config, run, &mlflow->place,
-                                                  address->wanted.uuid, &mlflow->body);
+    resmon_status status =
+        rm_mlflow_items_create(&mlflow->config, run, &mlflow->place, wanted->uuid, &mlflow->body);
     if (status != RESMON_OK) {
         return status;
     }
-    address->create = rm_strdup(mlflow->body.text);
-    address->wanted.body = address->create;
-    return address->create != NULL ? RESMON_OK
-                                   : rm_error(RESMON_ENOMEM, "out of memory for MLflow");
+    mlflow->create = rm_strdup(mlflow->body.text);
+    wanted->body = mlflow->create;
+    return mlflow->create != NULL ? RESMON_OK : rm_error(RESMON_ENOMEM, "out of memory for MLflow");
+}
+
+/* ---- settings as facts -------------------------------------------------------------------- */
+
+#define SETTING(key, member, ...)                                           \
+    {                                                                       \
+        .fact = (key), .offset = offsetof(struct rm_mlflow_config, member), \
+        .room = sizeof(((struct rm_mlflow_config *)0)->member), __VA_ARGS__ \
+    }
+
+/* Texts that decide where results go and under which names.  Ids mean something to one server. */
+static const struct {
+    const char *fact;
+    size_t offset, room;
+    bool is_experiment; /* name and id of it go together */
+    bool is_id;
+} settings[] = {
+    SETTING("mlflow_experiment", experiment, .is_experiment = true),
+    SETTING("mlflow_experiment_id", experiment_id, .is_experiment = true, .is_id = true),
+    SETTING("mlflow_run_id", run_id, .is_id = true),
+    SETTING("mlflow_run_name", run_name, .is_id = false),
+    SETTING("mlflow_node_id", node_id, .is_id = false),
+    SETTING("mlflow_context", context, .is_id = false),
+    SETTING("mlflow_monitor", monitor, .is_id = false),
+};
+
+#define FACT_URI    "mlflow_uri"
+#define FACT_FLAGS  "mlflow_flags"
+#define FACT_NODE   "mlflow_node_index"
+#define FACT_NUMBER "mlflow_number" /* of this sink among those of its process */
+#define KEPT_FLAGS                                                                    \
+    (RESMON_MLFLOW_SERIES | RESMON_MLFLOW_NO_ARTIFACT | RESMON_MLFLOW_MODEL_METRICS | \
+     RESMON_MLFLOW_FINISH)
+
+/* For the push of a recording whose program is killed, or of a document that was not sent.  No
+ * credential is among them: the URI has none. */
+static void note_settings(const struct mlflow *mlflow)
+{
+    const struct rm_mlflow_config *config = &mlflow->config;
+    const struct {
+        const char *fact;
+        int64_t number;
+        bool is_said;
+    } numbers[] = {
+        {FACT_FLAGS, (int64_t)(config->flags & KEPT_FLAGS), (config->flags & KEPT_FLAGS) != 0},
+        {FACT_NODE, config->node_index, config->node_index >= 0},
+        {FACT_NUMBER, mlflow->number, mlflow->number > 1},
+    };
+    if (mlflow->note == NULL) {
+        return;
+    }
+    mlflow->note(RM_MLFLOW_FACT_UUID, mlflow->wanted.uuid);
+    mlflow->note(FACT_URI, config->uri);
+    for (size_t i = 0; i < RM_ARRAY_LEN(settings); i++) {
+        const char *text = (const char *)config + settings[i].offset;
+        if (text[0] != '\0') {
+            mlflow->note(settings[i].fact, text);
+        }
+    }
+    for (size_t i = 0; i < RM_ARRAY_LEN(numbers); i++) {
+        char text[RM_NUMBER_BYTES];
+        if (numbers[i].is_said) {
+            text[rm_number_i64(text, numbers[i].number)] = '\0';
+            mlflow->note(numbers[i].fact, text);
+        }
+    }
+}
+
+/* 0: there is none. */
+static uint64_t number_of(const struct resmon_run *run, const char *key)
+{
+    const char *value = fact_of(run, key);
+    struct rm_text text = rm_text_of(value, strlen(value));
+    uint64_t number;
+    return rm_parse_u64(&text, &number) && text.at == text.end ? number : 0;
+}
+
+static void take_settings(struct mlflow *mlflow, const struct resmon_run *run)
+{
+    struct rm_mlflow_config *config = &mlflow->config;
+    bool is_same_server = strcmp(fact_of(run, FACT_URI), config->uri) == 0;
+    bool has_experiment = config->experiment[0] != '\0' || config->experiment_id[0] != '\0';
+    uint64_t node = number_of(run, FACT_NODE);
+    for (size_t i = 0; i < RM_ARRAY_LEN(settings); i++) {
+        char *target = (char *)config + settings[i].offset;
+        const char *text = fact_of(run, settings[i].fact);
+        bool is_right = !settings[i].is_id || (is_same_server && rm_mlflow_is_id(text));
+        bool is_open = target[0] == '\0' && !(settings[i].is_experiment && has_experiment);
+        if (is_open && is_right) {
+            (void)rm_text_set(target, settings[i].room, text);
+        }
+    }
+    if (strspn(config->monitor, "monitor_0123456789/") != strlen(config->monitor)) {
+        config->monitor[0] = '\0'; /* it becomes a part of keys and paths */
+    }
+    config->flags |= number_of(run, FACT_FLAGS) & KEPT_FLAGS;
+    if (config->node_index < 0 && fact_of(run, FACT_NODE)[0] != '\0' && node < INT32_MAX) {
+        config->node_index = (int64_t)node;
+    }
+    mlflow->number = (unsigned)(number_of(run, FACT_NUMBER) % 1000);
+}
+
+/* The same tag for the same run, whoever sends it how often: without one, a push that comes halfway
+ * could not be gone on with. */
+static void derive_uuid(const struct resmon_run *run, char uuid[33])
+{
+    const char *name = rm_run_node_name(run), *title = rm_run_title(run);
+    for (unsigned half = 0; half < 2; half++) {
+        uint64_t hash = rm_hash_u64(RM_HASH_START, half);
+        hash = rm_hash_u64(hash, (uint64_t)run->info.start_realtime_ns);
+        hash = rm_hash_u64(hash, (uint64_t)rm_run_pid(run));
+        hash = rm_hash_bytes(hash, name, strlen(name));
+        hash = rm_hash_u64(rm_hash_bytes(hash, title, strlen(title)), run->node_count);
+        (void)snprintf(uuid + 16 * half, 17, "%016" PRIx64, hash);
+    }
 }
 
 /* What an earlier delivery of this run has begun there is gone on with: the run that it made, found
  * by its tag in its experiment, or the one that it was attached to, on the same server.  What the
- * options and the environment say goes before. */
-static void take_up(struct mlflow *mlflow, const struct resmon_run *run)
+ * options and the environment say goes before.  False: no sink had to do with the run. */
+static bool take_up(struct mlflow *mlflow, const struct resmon_run *run)
 {
     struct rm_mlflow_config *config = &mlflow->config;
-    struct rm_mlflow_wanted *wanted = &mlflow->address.wanted;
+    struct rm_mlflow_wanted *wanted = &mlflow->wanted;
     struct rm_mlflow_url made = {{0}, {0}}, attached = {{0}, {0}};
     const char *uuid = fact_of(run, RM_MLFLOW_FACT_UUID);
-    if (strlen(uuid) == sizeof wanted->uuid - 1 &&
-        strspn(uuid, "0123456789abcdef") == sizeof wanted->uuid - 1) {
+    bool has_uuid = strlen(uuid) == sizeof wanted->uuid - 1 &&
+                    strspn(uuid, "0123456789abcdef") == sizeof wanted->uuid - 1;
+    if (has_uuid) {
         (void)rm_text_set(wanted->uuid, sizeof wanted->uuid, uuid);
-        wanted->may_exist = true;
+    } else {
+        derive_uuid(run, wanted->uuid);
     }
+    wanted->may_exist = true;
     bool has_made = read_url(config->uri, fact_of(run, RM_MLFLOW_FACT_RUN), &made);
     if (has_made && config->experiment[0] == '\0' && config->experiment_id[0] == '\0') {
         (void)rm_text_set(config->experiment_id, sizeof config->experiment_id, made.experiment_id);
-        (void)rm_text_set(mlflow->client.experiment_id, sizeof mlflow->client.experiment_id,
-                          made.experiment_id);
     }
     if (!has_made && config->run_id[0] == '\0' &&
         read_url(config->uri, fact_of(run, RM_MLFLOW_FACT_ATTACHED), &attached)) {
         (void)rm_text_set(config->run_id, sizeof config->run_id, attached.run_id);
     }
+    take_settings(mlflow, run);
+    (void)rm_text_set(mlflow->client.experiment_id, sizeof mlflow->client.experiment_id,
+                      config->experiment_id);
+    return has_uuid;
 }
 
 /* Monitors of this process in one run, each with keys of its own: the second would write over the
@@ -223,11 +344,7 @@ static resmon_status find_run(struct mlflow *mlflow, int64_t deadline_ns)
     const struct rm_mlflow_client *client = &mlflow->client;
     bool is_new = client->run_id[0] == '\0';
     bool is_chosen = mlflow->config.run_id[0] != '\0';
-    if (is_new && !is_chosen && mlflow->note != NULL) {
-        mlflow->note(RM_MLFLOW_FACT_UUID, mlflow->address.wanted.uuid);
-    }
-    resmon_status status =
-        rm_mlflow_find_run(&mlflow->client, &mlflow->address.wanted, deadline_ns);
+    resmon_status status = rm_mlflow_find_run(&mlflow->client, &mlflow->wanted, deadline_ns);
     if (status == RESMON_OK && is_new && mlflow->note != NULL) {
         char url[RM_FACT_VALUE_BYTES];
         int length = snprintf(url, sizeof url, "%s" URL_EXPERIMENT "%s" URL_RUN "%s",
@@ -250,7 +367,6 @@ static resmon_status find_run(struct mlflow *mlflow, int64_t deadline_ns)
 struct account {
     resmon_status status; /* of the first failure */
     char text[RM_ERROR_TEXT_BYTES];
-    uint64_t sent, left;
 };
 
 static void note_failure(struct account *account, resmon_status status)
@@ -272,13 +388,11 @@ static bool shrink(struct mlflow *mlflow, const struct rm_mlflow_item *item)
     return true;
 }
 
-/* Sends items from the cursor on, and leaves it at the first that is to be sent later.  The end of
- * the run is not held up by a document that the server refuses. */
+/* Sends items from the cursor on, up to a failure.  The end of the run is not held up by a document
+ * that the server refuses. */
 static void send_items(struct mlflow *mlflow, const struct rm_mlflow_plan *plan,
-                       struct rm_mlflow_cursor *cursor, int64_t deadline_ns,
-                       struct account *account)
+                       struct rm_mlflow_cursor at, int64_t deadline_ns, struct account *account)
 {
-    struct rm_mlflow_cursor at = *cursor;
     for (;;) {
         struct rm_mlflow_item item = {.call = RM_MLFLOW_LOG_BATCH};
         struct rm_mlflow_cursor next = at;
@@ -288,161 +402,140 @@ static void send_items(struct mlflow *mlflow, const struct rm_mlflow_plan *plan,
         if (status == RESMON_OK && has_item) {
             status = rm_mlflow_send(&mlflow->client, &item, deadline_ns);
         }
-        if (status == RESMON_OK) {
-            account->sent += has_item ? 1 : 0;
-        } else if (shrink(mlflow, &item)) {
+        if (status != RESMON_OK && shrink(mlflow, &item)) {
             continue;
-        } else if (rm_mlflow_is_optional(&mlflow->client, &item, status)) {
+        }
+        if (status != RESMON_OK && rm_mlflow_is_optional(&mlflow->client, &item, status)) {
             rm_log(RESMON_LOG_WARNING, "%s", resmon_last_error());
-        } else {
+        } else if (status != RESMON_OK) {
             note_failure(account, status);
             if (!mlflow->client.is_refused || item.call != RM_MLFLOW_ARTIFACT) {
                 return;
             }
         }
         at = next;
-        *cursor = account->status == RESMON_OK ? at : *cursor;
         if (!has_item) {
             return;
         }
     }
 }
 
-/* Puts what is left from the cursor on into a file. */
-static resmon_status spool_items(struct mlflow *mlflow, const struct rm_mlflow_plan *plan,
-                                 struct rm_mlflow_cursor *cursor, struct account *account,
-                                 struct rm_mlflow_spool *spool)
-{
-    struct rm_mlflow_address *address = &mlflow->address;
-    (void)rm_text_set(address->run_id, sizeof address->run_id,
-                      mlflow->client.run_id[0] != '\0' ? mlflow->client.run_id
-                                                       : mlflow->config.run_id);
-    resmon_status status = rm_mlflow_spool_begin(spool, mlflow->config.spool, address);
-    if (status != RESMON_OK) {
-        return status;
-    }
-    bool has_item = true;
-    while (status == RESMON_OK && has_item) {
-        struct rm_mlflow_item item;
-        status = rm_mlflow_items_next(plan, cursor, mlflow->batch_metrics, &mlflow->body, &item,
-                                      &has_item);
-        if (status == RESMON_OK && has_item) {
-            status = rm_mlflow_spool_add(spool, &item);
-        }
-    }
-    account->left = spool->requests;
-    resmon_status ended = rm_mlflow_spool_end(spool);
-    return status == RESMON_OK ? ended : status;
-}
-
-/* The rest goes into a file; the text says why, and where it is. */
-static resmon_status put_away(struct mlflow *mlflow, const struct rm_mlflow_plan *plan,
-                              struct rm_mlflow_cursor *cursor, struct account *account)
-{
-    if ((mlflow->config.flags & RESMON_MLFLOW_NO_SPOOL) != 0) {
-        return rm_error(account->status,
-                        "%.380s; the rest is lost, as spool files are switched off", account->text);
-    }
-    struct rm_mlflow_spool *spool = rm_alloc(1, sizeof *spool);
-    if (spool == NULL) {
-        return rm_error(RESMON_ENOMEM, "%.300s; no memory to put the rest into a file",
-                        account->text);
-    }
-    resmon_status status = spool_items(mlflow, plan, cursor, account, spool);
-    if (status == RESMON_OK) {
-        status = rm_error(account->status,
-                          "%llu requests wait in %.190s, for resmon push --mlflow: %.260s",
-                          (unsigned long long)account->left, spool->file.path, account->text);
-    } else {
-        char why[RM_ERROR_TEXT_BYTES];
-        (void)rm_text_set(why, sizeof why, resmon_last_error());
-        status =
-            rm_error(status, "%.200s; and the rest could not be kept: %.250s", account->text, why);
-    }
-    rm_free(spool);
-    return status;
-}
-
-/* There is no memory for as much as a list of what is to be sent. */
-static resmon_status lose(resmon_status status)
-{
-    char why[RM_ERROR_TEXT_BYTES];
-    (void)rm_text_set(why, sizeof why, resmon_last_error());
-    return rm_error(status, "%.400s; nothing was sent to MLflow or kept in a file", why);
-}
-
-static bool is_spooled(const struct mlflow *mlflow)
+static bool sends_nothing(const struct mlflow *mlflow)
 {
     return (mlflow->config.flags & RESMON_MLFLOW_SPOOL_ONLY) != 0;
 }
 
-/* All of it, as was asked for. */
-static resmon_status spool_all(struct mlflow *mlflow, struct rm_mlflow_plan *plan,
-                               struct rm_mlflow_cursor *cursor)
+/* Leaves out what the run has already of an earlier delivery: a store of files keeps equal points
+ * twice. */
+static resmon_status skip_known(struct mlflow *mlflow, struct rm_mlflow_plan *plan,
+                                int64_t deadline_ns)
 {
-    struct account account = {0};
-    struct rm_mlflow_spool *spool = rm_alloc(1, sizeof *spool);
-    if (spool == NULL) {
-        return rm_error(RESMON_ENOMEM, "out of memory for MLflow");
+    const struct rm_mlflow_point *last = rm_mlflow_plan_skip(plan, mlflow->client.known_points);
+    bool is_there = false;
+    if (last == NULL) {
+        return RESMON_OK;
     }
-    plan->is_made = mlflow->config.run_id[0] == '\0';
-    resmon_status status = spool_items(mlflow, plan, cursor, &account, spool);
-    if (status == RESMON_OK) {
-        rm_log(RESMON_LOG_INFO, "MLflow: %llu requests in %s", (unsigned long long)account.left,
-               spool->file.path);
+    char key[RM_MLFLOW_LONGEST_KEY + 1];
+    rm_mlflow_point_key(plan, last, key);
+    resmon_status status = rm_mlflow_has_point(&mlflow->client, key, last->step,
+                                               rm_mlflow_end_ms(plan->run), deadline_ns, &is_there);
+    if (status == RESMON_OK && is_there) {
+        rm_mlflow_plan_skip_summary(plan);
     }
-    rm_free(spool);
     return status;
 }
 
-/* What cannot be sent is put away. */
 static resmon_status send_all(struct mlflow *mlflow, struct rm_mlflow_plan *plan,
-                              struct rm_mlflow_cursor *cursor, int64_t deadline_ns)
+                              struct rm_mlflow_cursor cursor, int64_t deadline_ns)
 {
     struct account account = {0};
     resmon_status status = find_run(mlflow, deadline_ns);
+    status = status == RESMON_OK ? skip_known(mlflow, plan, deadline_ns) : status;
     if (status != RESMON_OK) {
-        note_failure(&account, status);
-        plan->is_made = mlflow->config.run_id[0] == '\0';
-    } else {
-        plan->is_made = mlflow->client.is_made;
-        send_items(mlflow, plan, cursor, deadline_ns, &account);
+        return status;
     }
+    send_items(mlflow, plan, cursor, deadline_ns, &account);
     if (account.status != RESMON_OK) {
-        return put_away(mlflow, plan, cursor, &account);
+        return rm_error(account.status, "%s", account.text);
     }
     rm_log(RESMON_LOG_INFO, "MLflow: %s" URL_EXPERIMENT "%s" URL_RUN "%s", mlflow->config.uri,
            mlflow->client.experiment_id, mlflow->client.run_id);
     return RESMON_OK;
 }
 
-/* The whole way of a finished run, from the cursor on. */
-static resmon_status deliver(struct mlflow *mlflow, const struct resmon_run *run,
-                             struct rm_mlflow_cursor cursor, int64_t deadline_ns)
+/* A plan of the whole run, with what stands on its page. */
+static resmon_status open_plan(struct mlflow *mlflow, const struct resmon_run *run,
+                               struct full_plan **ret_full)
 {
-    struct rm_mlflow_plan *plan = rm_alloc(1, sizeof *plan);
-    if (plan == NULL) {
-        return lose(rm_error(RESMON_ENOMEM, "out of memory for MLflow"));
+    struct full_plan *full = rm_alloc(1, sizeof *full);
+    if (full == NULL) {
+        return rm_error(RESMON_ENOMEM, "out of memory for MLflow");
     }
-    resmon_status status = settle_address(mlflow, run);
+    struct rm_mlflow_plan *plan = &full->plan;
+    resmon_status status = settle_run(mlflow, run);
     if (status == RESMON_OK) {
         status = rm_mlflow_plan_init(plan, &mlflow->config, run, mlflow->sent_until_ns);
     }
     if (status != RESMON_OK) {
-        rm_free(plan);
-        return lose(status);
+        rm_free(full);
+        return status;
     }
-    char *note = plan->place.is_first ? rm_mlflow_note_of(run) : NULL;
-    struct rm_buffer page;
-    plan->note = note;
-    plan->page = rm_mlflow_page_of(run, &page) ? &page : NULL;
-    status = is_spooled(mlflow) ? spool_all(mlflow, plan, &cursor)
-                                : send_all(mlflow, plan, &cursor, deadline_ns);
-    rm_mlflow_plan_free(plan);
-    rm_buffer_free(&page);
-    rm_free(note);
-    rm_free(plan);
+    full->note = plan->place.is_first ? rm_mlflow_note_of(run) : NULL;
+    plan->is_made = mlflow->config.run_id[0] == '\0';
+    plan->note = full->note;
+    plan->page = rm_mlflow_page_of(run, &full->page) ? &full->page : NULL;
+    *ret_full = full;
+    return RESMON_OK;
+}
+
+static void close_plan(struct full_plan *full)
+{
+    rm_mlflow_plan_free(&full->plan);
+    rm_buffer_free(&full->page);
+    rm_free(full->note);
+    rm_free(full);
+}
+
+/* The whole way of a finished run.  Who made the run also describes and ends it, even where another
+ * process of the host reports. */
+static resmon_status deliver(struct mlflow *mlflow, const struct resmon_run *run,
+                             enum rm_mlflow_stage from, int64_t deadline_ns)
+{
+    struct full_plan *full;
+    resmon_status status = open_plan(mlflow, run, &full);
+    if (status == RESMON_OK) {
+        status =
+            send_all(mlflow, &full->plan, (struct rm_mlflow_cursor){.stage = from}, deadline_ns);
+        close_plan(full);
+    }
     return status;
+}
+
+/* ---- what was not sent -------------------------------------------------------------------- */
+
+static resmon_status save_document(const struct mlflow *mlflow, const struct resmon_run *run)
+{
+    const char *path = mlflow->config.spool;
+    resmon_status status = access(path, F_OK) == 0 ? rm_outfile_set_aside(path) : RESMON_OK;
+    return status == RESMON_OK ? rm_document_save_private(run, path) : status;
+}
+
+/* The run document waits where `spool` says; the text says how it is sent, and why it was not. */
+static resmon_status keep(const struct mlflow *mlflow, const struct resmon_run *run,
+                          resmon_status why_status)
+{
+    char why[RM_ERROR_TEXT_BYTES], trouble[RM_ERROR_TEXT_BYTES];
+    (void)rm_text_set(why, sizeof why, resmon_last_error());
+    if ((mlflow->config.flags & RESMON_MLFLOW_NO_SPOOL) != 0) {
+        return rm_error(why_status, "%.380s; what was not sent is lost (no_spool)", why);
+    }
+    resmon_status status = save_document(mlflow, run);
+    if (status == RESMON_OK) {
+        return rm_error(why_status, "the run waits for: resmon push --mlflow=%.90s %.190s: %.280s",
+                        mlflow->config.uri, mlflow->config.spool, why);
+    }
+    (void)rm_text_set(trouble, sizeof trouble, resmon_last_error());
+    return rm_error(status, "%.200s; and the run could not be kept: %.250s", why, trouble);
 }
 
 /* ---- as a sink -------------------------------------------------------------------------- */
@@ -452,13 +545,20 @@ static bool reports(const struct mlflow *mlflow)
     return mlflow->place.is_reporter;
 }
 
+/* Who made the run also describes and ends it, even where another process of the host reports. */
+static enum rm_mlflow_stage first_stage(const struct mlflow *mlflow)
+{
+    return reports(mlflow) ? RM_MLFLOW_STAGE_SUMMARY : RM_MLFLOW_STAGE_NOTE;
+}
+
 /* The run is made early, so that the other ranks find it; if that fails, there is time. */
 static resmon_status start(void *context, const resmon_run *run)
 {
     struct mlflow *mlflow = context;
     share_run(&mlflow->config);
-    resmon_status status = settle_address(mlflow, run);
-    if (status == RESMON_OK && mlflow->place.is_first && !is_spooled(mlflow)) {
+    note_settings(mlflow);
+    resmon_status status = settle_run(mlflow, run);
+    if (status == RESMON_OK && mlflow->place.is_first && !sends_nothing(mlflow)) {
         status = find_run(mlflow, rm_clock_monotonic_ns() + JOB_WAIT_NS);
     }
     if (status != RESMON_OK) {
@@ -470,14 +570,14 @@ static resmon_status start(void *context, const resmon_run *run)
 
 static resmon_status send_series(struct mlflow *mlflow, const resmon_run *run)
 {
-    struct rm_mlflow_cursor cursor = {.stage = RM_MLFLOW_STAGE_SERIES};
+    const struct rm_mlflow_cursor cursor = {.stage = RM_MLFLOW_STAGE_SERIES};
     struct account account = {0};
     struct rm_mlflow_plan *plan = rm_alloc(1, sizeof *plan);
     if (plan == NULL) {
         return rm_error(RESMON_ENOMEM, "out of memory for MLflow");
     }
     int64_t deadline_ns = rm_clock_monotonic_ns() + JOB_WAIT_NS;
-    resmon_status status = settle_address(mlflow, run);
+    resmon_status status = settle_run(mlflow, run);
     if (status == RESMON_OK) {
         status = rm_mlflow_plan_init(plan, &mlflow->config, run, mlflow->sent_until_ns);
     }
@@ -489,7 +589,7 @@ static resmon_status send_series(struct mlflow *mlflow, const resmon_run *run)
     plan->last_stage = RM_MLFLOW_STAGE_SERIES;
     status = find_run(mlflow, deadline_ns);
     if (status == RESMON_OK && plan->first_row < plan->row_end) {
-        send_items(mlflow, plan, &cursor, deadline_ns, &account);
+        send_items(mlflow, plan, cursor, deadline_ns, &account);
         status = account.status;
         if (status == RESMON_OK) {
             mlflow->sent_until_ns = run->t_last[plan->row_end - 1];
@@ -504,7 +604,7 @@ static resmon_status send_series(struct mlflow *mlflow, const resmon_run *run)
 static resmon_status snapshot(void *context, const resmon_run *run)
 {
     struct mlflow *mlflow = context;
-    if (!reports(mlflow) || run->row_count < 2 || is_spooled(mlflow)) {
+    if (!reports(mlflow) || run->row_count < 2 || sends_nothing(mlflow)) {
         return RESMON_OK;
     }
     resmon_status status = send_series(mlflow, run);
@@ -512,20 +612,20 @@ static resmon_status snapshot(void *context, const resmon_run *run)
     return status;
 }
 
-/* Who made the run also describes and ends it, even where another process of the host reports. */
 static resmon_status stop(void *context, const resmon_run *run)
 {
     struct mlflow *mlflow = context;
-    struct rm_mlflow_cursor cursor = {0};
+    resmon_status status = RESMON_OK;
     if (!reports(mlflow) && !mlflow->place.is_first) {
         return RESMON_OK;
     }
-    if (!reports(mlflow)) {
-        cursor.stage = RM_MLFLOW_STAGE_NOTE;
+    if (sends_nothing(mlflow)) {
+        bool is_wanted = (mlflow->config.flags & RESMON_MLFLOW_NO_SPOOL) == 0;
+        return is_wanted ? save_document(mlflow, run) : RESMON_OK;
     }
-    resmon_status status = deliver(mlflow, run, cursor, RM_DEADLINE_NONE);
+    status = deliver(mlflow, run, first_stage(mlflow), RM_DEADLINE_NONE);
     rm_http_rest(mlflow->client.http);
-    return status;
+    return status == RESMON_OK ? RESMON_OK : keep(mlflow, run, status);
 }
 
 /* Such a fact is put down while the run lasts. */
@@ -537,8 +637,10 @@ static void take_note(void *context, void (*note)(const char *key, const char *v
 resmon_status rm_mlflow_sink_new(const resmon_mlflow_options *options, struct rm_sink *ret_sink)
 {
     struct mlflow *mlflow = NULL;
-    resmon_status status = mlflow_new(options, NULL, &mlflow);
-    if (mlflow == NULL) {
+    resmon_status status = mlflow_new(options, &mlflow);
+    status = status == RESMON_OK ? make_uuid(mlflow->wanted.uuid) : status;
+    if (status != RESMON_OK) {
+        mlflow_free(mlflow);
         return status;
     }
     static unsigned sinks; /* atomic */
@@ -564,149 +666,86 @@ resmon_status rm_mlflow_sink_new(const resmon_mlflow_options *options, struct rm
 resmon_status rm_mlflow_push(const struct resmon_run *run, const resmon_mlflow_options *options)
 {
     struct mlflow *mlflow = NULL;
-    resmon_status status = mlflow_new(options, NULL, &mlflow);
+    resmon_mlflow_options unkept = *options;
+    unkept.flags |= RESMON_MLFLOW_NO_SPOOL; /* the run is in a file, or in the caller's hands */
+    resmon_status status = mlflow_new(&unkept, &mlflow);
     if (mlflow == NULL) {
         return status;
     }
-    take_up(mlflow, run);
-    status = settle_address(mlflow, run);
+    bool is_of_sink = take_up(mlflow, run);
+    status = settle_run(mlflow, run);
     if (status == RESMON_OK) {
-        /* Nobody else may come to make the job's run: it is looked for, and made. */
-        mlflow->address.wanted.way = RM_MLFLOW_LOOK;
-        status = deliver(mlflow, run, (struct rm_mlflow_cursor){0},
+        struct rm_mlflow_wanted *wanted = &mlflow->wanted;
+        /* Who else sends documents of the job's ranks may be about to make its run. */
+        wanted->way = RM_MLFLOW_LOOK;
+        wanted->wait_ns = is_of_sink && !wanted->is_first ? JOB_WAIT_NS : 0;
+        mlflow->client.wants_points = true;
+        status = deliver(mlflow, run, is_of_sink ? first_stage(mlflow) : RM_MLFLOW_STAGE_SUMMARY,
                          rm_clock_monotonic_ns() + mlflow->config.budget_ns);
     }
     mlflow_free(mlflow);
     return status;
 }
 
-/* ---- of a spool file -------------------------------------------------------------------- */
-
-static resmon_status replay_entry(struct mlflow *mlflow, struct rm_mlflow_replay *replay,
-                                  const struct rm_mlflow_entry *entry, int64_t deadline_ns,
-                                  struct account *account, resmon_mlflow_replay_info *info)
+static void put_member(struct rm_buffer *text, const char *key, const char *value)
 {
-    resmon_status status = rm_mlflow_send(&mlflow->client, &entry->item, deadline_ns);
-    bool is_optional = rm_mlflow_is_optional(&mlflow->client, &entry->item, status);
-    if (is_optional) {
-        rm_log(RESMON_LOG_WARNING, "%s", resmon_last_error());
-    }
-    if (status == RESMON_OK || is_optional) {
-        info->sent++;
-        return rm_mlflow_replay_mark(replay, entry, RM_MLFLOW_MARK_SENT);
-    }
-    note_failure(account, status);
-    if (!mlflow->client.is_refused) {
-        return status;
-    }
-    info->refused++;
-    return rm_mlflow_replay_mark(replay, entry, RM_MLFLOW_MARK_REFUSED);
+    rm_buffer_printf(text, "\"%s\":", key);
+    rm_buffer_json(text, value);
+    rm_buffer_puts(text, ",");
 }
 
-static resmon_status replay_entries(struct mlflow *mlflow, struct rm_mlflow_replay *replay,
-                                    int64_t deadline_ns, resmon_mlflow_replay_info *info)
+static resmon_status put_requests(struct mlflow *mlflow, const struct rm_mlflow_plan *plan,
+                                  struct rm_buffer *text)
 {
-    struct account account = {0};
-    struct rm_mlflow_entry entry;
-    resmon_status status;
-    while ((status = rm_mlflow_replay_next(replay, &entry)) == RESMON_OK) {
-        if (entry.mark != RM_MLFLOW_MARK_SENT) {
-            status = replay_entry(mlflow, replay, &entry, deadline_ns, &account, info);
-        }
-        rm_mlflow_entry_free(&entry);
-        if (status != RESMON_OK) {
+    struct rm_mlflow_cursor cursor = {.stage = RM_MLFLOW_STAGE_SUMMARY};
+    bool has_item = true;
+    for (unsigned count = 0; has_item; count++) {
+        struct rm_mlflow_item item;
+        resmon_status status = rm_mlflow_items_next(plan, &cursor, mlflow->batch_metrics,
+                                                    &mlflow->body, &item, &has_item);
+        if (status != RESMON_OK || !has_item) {
             return status;
         }
-    }
-    if (status != RESMON_ENOENT) {
-        return status;
-    }
-    if (account.status != RESMON_OK) {
-        return rm_error(account.status, "%.350s; %llu requests stay in the file", account.text,
-                        (unsigned long long)info->refused);
-    }
-    return rm_lockedfile_remove(&replay->file);
-}
-
-/* A file is outside text, too: what becomes part of a URL is checked. */
-static resmon_status take_address(struct mlflow *mlflow)
-{
-    const struct rm_mlflow_address *address = &mlflow->address;
-    struct rm_mlflow_config *config = &mlflow->config;
-    if (!rm_mlflow_is_id(address->run_id) || !rm_mlflow_is_id(address->experiment_id)) {
-        return rm_error(RESMON_EFORMAT,
-                        "the spool file has an invalid id of a run or an experiment");
-    }
-    if (!config->is_experiment_chosen) {
-        (void)rm_text_set(config->experiment, sizeof config->experiment, address->experiment);
-        (void)rm_text_set(config->experiment_id, sizeof config->experiment_id,
-                          address->experiment_id);
-        (void)rm_text_set(mlflow->client.experiment_id, sizeof mlflow->client.experiment_id,
-                          address->experiment_id);
-    }
-    if (!config->is_run_chosen) {
-        (void)rm_text_set(config->run_id, sizeof config->run_id, address->run_id);
+        rm_buffer_puts(text, count > 0 ? ",{" : "{");
+        put_member(text, "call", rm_mlflow_call_name(item.call));
+        if (item.call == RM_MLFLOW_ARTIFACT) {
+            put_member(text, "path", item.path);
+            rm_buffer_puts(text, "\"body\":");
+            rm_buffer_json(text, item.body);
+        } else {
+            rm_buffer_puts(text, "\"body\":{");
+            rm_buffer_add(text, item.body, item.length);
+        }
+        rm_buffer_puts(text, "}");
     }
     return RESMON_OK;
 }
 
-static resmon_status replay_file(struct rm_mlflow_replay *replay,
-                                 const resmon_mlflow_options *options,
-                                 struct rm_mlflow_address *address, resmon_mlflow_replay_info *info)
+resmon_status rm_mlflow_requests(const struct resmon_run *run, const resmon_mlflow_options *options,
+                                 struct rm_buffer *text)
 {
+    struct full_plan *full = NULL;
     struct mlflow *mlflow = NULL;
-    resmon_status status = mlflow_new(options, address->uri, &mlflow);
+    resmon_mlflow_options offline = *options;
+    offline.flags |= RESMON_MLFLOW_SPOOL_ONLY | RESMON_MLFLOW_NO_SPOOL; /* no server, and no file */
+    resmon_status status = mlflow_new(&offline, &mlflow);
     if (mlflow == NULL) {
         return status;
     }
-    mlflow->address = *address;
-    address->create = NULL; /* passed on */
-    status = take_address(mlflow);
-    int64_t deadline_ns = rm_clock_monotonic_ns() + mlflow->config.budget_ns;
-    struct rm_mlflow_wanted *wanted = &mlflow->address.wanted;
-    wanted->may_exist = true;
-    wanted->way = RM_MLFLOW_LOOK;
-    wanted->wait_ns = wanted->is_first ? 0 : JOB_WAIT_NS;
+    (void)take_up(mlflow, run);
+    status = open_plan(mlflow, run, &full);
     if (status == RESMON_OK) {
-        status = rm_mlflow_find_run(&mlflow->client, wanted, deadline_ns);
-    }
-    if (status == RESMON_OK) {
-        (void)rm_text_set(info->run_id, sizeof info->run_id, mlflow->client.run_id);
-        status = replay_entries(mlflow, replay, deadline_ns, info);
+        rm_buffer_puts(text, "{");
+        put_member(text, "run_id", mlflow->config.run_id);
+        put_member(text, "experiment", mlflow->config.experiment);
+        put_member(text, "experiment_id", mlflow->config.experiment_id);
+        put_member(text, "uuid", mlflow->wanted.uuid);
+        rm_buffer_printf(text, "\"create\":{%s,\"requests\":[", mlflow->create);
+        status = put_requests(mlflow, &full->plan, text);
+        rm_buffer_puts(text, "]}");
+        status = status == RESMON_OK ? text->status : status;
+        close_plan(full);
     }
     mlflow_free(mlflow);
-    return status;
-}
-
-/* The file says which server is shown the credentials of whoever sends it. */
-static resmon_status check_owner(const struct rm_lockedfile *file,
-                                 const resmon_mlflow_options *options)
-{
-    bool is_named = options->tracking_uri != NULL;
-    return is_named || file->owner == geteuid()
-               ? RESMON_OK
-               : rm_error(
-                     RESMON_EACCES,
-                     "%s belongs to user %lu: give the server that may receive it (tracking_uri)",
-                     file->path, (unsigned long)file->owner);
-}
-
-resmon_status rm_mlflow_replay(const char *path, const resmon_mlflow_options *options,
-                               resmon_mlflow_replay_info *info)
-{
-    struct rm_mlflow_replay replay;
-    struct rm_mlflow_address *address = rm_alloc(1, sizeof *address);
-    if (address == NULL) {
-        return rm_error(RESMON_ENOMEM, "out of memory for a spool file");
-    }
-    resmon_status status = rm_mlflow_replay_open(&replay, path, address);
-    if (status == RESMON_OK) {
-        info->requests = rm_mlflow_replay_count(&replay);
-        status = check_owner(&replay.file, options);
-        status = status == RESMON_OK ? replay_file(&replay, options, address, info) : status;
-        rm_mlflow_replay_close(&replay);
-        rm_mlflow_address_free(address);
-    }
-    rm_free(address);
     return status;
 }

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Owns the delivery of a run to MLflow: as a sink while it lasts and at its end, of a run that is
- * there, and of a spool file.
+ * Owns the delivery of a run to MLflow: as a sink while it lasts and at its end, and of a run that
+ * is there.  What a sink could not send is in a run document, with what a later push needs as
+ * facts.
  */
 #ifndef RM_SINK_MLFLOW_H
 #define RM_SINK_MLFLOW_H
 
 #include <resmon/mlflow.h>
 
+#include "base/buffer.h"
 #include "run/run.h"
 
 /* Facts of a run, group "run", that tell which run in MLflow it has begun. */
@@ -19,8 +21,8 @@
 /* Options are complete (rm_sink_take()). */
 resmon_status rm_mlflow_push(const struct resmon_run *run, const resmon_mlflow_options *options);
 
-/** `info` is filled in whatever happens. */
-resmon_status rm_mlflow_replay(const char *path, const resmon_mlflow_options *options,
-                               resmon_mlflow_replay_info *info);
+/** Adds what a push would send, as JSON, for a store that only MLflow's package can write to. */
+resmon_status rm_mlflow_requests(const struct resmon_run *run, const resmon_mlflow_options *options,
+                                 struct rm_buffer *text);
 
 #endif

@@ -19,9 +19,9 @@ resmon_status rm_mlflow_push(const struct resmon_run *run, const resmon_mlflow_o
     return rm_feature_need(RM_FEATURE_CJSON);
 }
 
-resmon_status rm_mlflow_replay(const char *path, const resmon_mlflow_options *options,
-                               resmon_mlflow_replay_info *info)
+resmon_status rm_mlflow_requests(const struct resmon_run *run, const resmon_mlflow_options *options,
+                                 struct rm_buffer *text)
 {
-    (void)path, (void)options, (void)info;
+    (void)run, (void)options, (void)text;
     return rm_feature_need(RM_FEATURE_CJSON);
 }

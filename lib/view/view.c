@@ -483,7 +483,7 @@ resmon_status rm_view_save(const char *path, const struct rm_view_terms *terms)
     rm_buffer_init(&text, MOST_BYTES);
     resmon_status status = rm_view_write(&text, terms);
     if (status == RESMON_OK) {
-        status = rm_outfile_save(path, write_text, &text);
+        status = rm_outfile_save(path, 0, write_text, &text);
     }
     rm_buffer_free(&text);
     return status;

@@ -38,6 +38,12 @@ class Harm(place.Case):
             place.run(*words)
             self.assertFalse(os.path.exists("ran"), words)
 
+    def test_spool_files_of_earlier_versions_are_named(self):
+        pathlib.Path("old.spool").write_text('resmon-mlflow-spool 1 {"uri":"http://127.0.0.1:1"}\n', encoding="utf-8")
+        done = place.run("push", "old.spool")
+        self.assertEqual((done.code, done.err), (1, "resmon push: old.spool is a spool file of an earlier version of resmon, "
+                                                    "which alone can send it\n"))
+
     def test_a_token_leaves_the_command_line(self):
         for word, shown in (("--mlflow.token=SECRET", "--mlflow.token=x"), ("--mlflow=http://me:SECRET@127.0.0.1:1", "--mlflow=x")):
             child = subprocess.Popen([place.RESMON, "run", "-q", "--mlflow.no_spool", "--mlflow=http://127.0.0.1:1", word, "--",

@@ -39,10 +39,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct rm_http *http = NULL;
     const resmon_mlflow_options options = {
-        .struct_size = sizeof options, .tracking_uri = "http://h", .spool = "/tmp/none.spool"};
+        .struct_size = sizeof options, .tracking_uri = "http://h", .spool = "/tmp/none.json"};
     write_file(data, size);
     memset(&opened, 0, sizeof opened);
-    PROMISE(rm_mlflow_config_open(&options, NULL, &config, &http) == RESMON_OK);
+    PROMISE(rm_mlflow_config_open(&options, &config, &http) == RESMON_OK);
     PROMISE((opened.user[0] == '\0') == (opened.password[0] == '\0')); /* both or none */
     PROMISE(strlen(opened.user) < 4096 && strlen(opened.password) < 4096);
     PROMISE(strpbrk(opened.password, "\n") == NULL && strpbrk(opened.user, "\n") == NULL);

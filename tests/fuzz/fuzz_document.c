@@ -9,6 +9,7 @@
 
 #include "arrow_consumer.h"
 #include "format/document.h"
+#include "format/json.h"
 
 static void export_arrow(const resmon_run *run)
 {
@@ -81,6 +82,20 @@ static void make_pages(const resmon_run *run)
         }
         resmon_text_free(page);
     }
+}
+
+/* The settings of a sink are outside text, too. */
+static void make_requests(const resmon_run *run)
+{
+    char *text = NULL;
+    struct rm_json *json = NULL;
+    if (resmon_run_mlflow_requests(run, "series,tracking_uri=http://127.0.0.1:1", &text) ==
+        RESMON_OK) {
+        resmon_status status = rm_json_parse(text, strlen(text), &json);
+        PROMISE(status == RESMON_OK || status == RESMON_ENOMEM);
+    }
+    rm_json_free(json);
+    resmon_text_free(text);
 }
 
 static void visit_stacks(const resmon_run *run)
@@ -164,6 +179,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     report(run);
     merge(run);
     make_pages(run);
+    make_requests(run);
     export_arrow(run);
     print_and_parse(run);
     save_and_load(run);

@@ -199,11 +199,12 @@ def a_job_that_was_killed(case):
 
 @case()
 def a_push_that_finds_no_server(case):
-    """It is put away, and sent later, to the run that was begun."""
+    """The recording is as it was, and is sent later, to the run that was begun."""
     fake = case.fake()
     end(case, fake, *WAYS["by SIGKILL"][:4])
     fake.faults({"do": "status", "status": 503})
     assert case.run(fake.uri, "push", "run.rec", "budget=1500")["push"]["status"] != "RESMON_OK"
+    assert case.kept() == []
     fake.faults()
-    case.replay(None)
+    push(case, fake.uri)
     assert only_run(fake)["info"]["status"] == "KILLED"

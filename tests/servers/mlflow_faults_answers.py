@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Faults of answers: those that pass, which the run itself outlives, and those that last, after which all waits
-in a spool file and arrives once they are over."""
+in a run document and arrives once they are over."""
 from mlflow_rig import case, check_clean, check_settled, expected, runs_of, shown
 from server import free_port
 
@@ -11,7 +11,7 @@ ARTIFACTS = "mlflow-artifacts"
 def no_fault(case):
     fake = case.fake()
     case.live(fake.uri, "series").expect("stop", "RESMON_OK")
-    assert case.spools() == []
+    assert case.kept() == []
     check_settled(fake.state(), expected(case, "series"))
 
 
@@ -19,9 +19,9 @@ def no_fault(case):
 def down_then_up(case):
     port = free_port()
     result = case.live(f"http://127.0.0.1:{port}", "series")
-    result.expect("stop", "RESMON_ENET", f"127.0.0.1:{port}", "resmon push --mlflow", ".spool")
+    result.expect("stop", "RESMON_ENET", f"127.0.0.1:{port}", "resmon push --mlflow", ".json")
     fake = case.fake(port=port)
-    case.replay(None)
+    case.push_kept(fake.uri)
     check_settled(fake.state(), expected(case, "series"))
 
 
@@ -66,7 +66,7 @@ def passing(case, rules, timeout="20"):
     result.expect("stop", "RESMON_OK")
     state = fake.state()
     assert any(rule["fired"] for rule in state["faults"]), "the fault did not happen"
-    assert case.spools() == []
+    assert case.kept() == []
     check_settled(state, expected(case, "series"))
     return state
 
@@ -100,7 +100,7 @@ def retry_after_beyond_the_budget(case):
     assert line["seconds"] < 30, "it waited for nothing"  # half of its time
     assert fake.state()["faults"][0]["fired"] == 1
     fake.faults()
-    case.replay(None)
+    case.push_kept(fake.uri)
     check_settled(fake.state(), expected(case))
 
 
@@ -134,7 +134,7 @@ def artifact_too_large(case):
     result.expect("stop", "RESMON_EREMOTE", "413", "artifact", "resmon push --mlflow")
     assert runs_of(fake.state())[0]["info"]["status"] == "FINISHED"
     fake.faults()
-    case.replay(None)
+    case.push_kept(fake.uri)
     check_settled(fake.state(), expected(case))
 
 
@@ -204,7 +204,7 @@ def outlasted(case, rules, codes, words):
     result = case.live(fake.uri, "series", stop=stop, env={"MLFLOW_HTTP_REQUEST_TIMEOUT": timeout})
     line = result["stop"]
     if line["status"] == "RESMON_OK":  # the server did it, and the program could find out that it did
-        assert case.spools() == []
+        assert case.kept() == []
         fake.faults()
         return fake.state()
     assert line["status"] in codes, f"{line['status']}: {line['text']}"
@@ -212,12 +212,12 @@ def outlasted(case, rules, codes, words):
         assert word in line["text"], f"no {word!r} in: {line['text']}"
     assert "MLflow" in line["text"] or "mlflow" in line["text"]
     assert result["end"]["peak_rss_kb"] < case.largest_kb, f"{result['end']['peak_rss_kb']} kB"
-    assert len(case.spools()) == 1
+    assert len(case.kept()) == 1
     fake.faults()
-    # What hangs in the server may still be carried out: it must not, after the replay, be one too many.
+    # What hangs in the server may still be carried out: it must not, after the push, be one too many.
     fake.lift()
     fake.until(lambda state: all(r["status"] is not None or r["fault"] != "hang" for r in state["requests"]))
-    case.replay(None)
+    case.push_kept(fake.uri)
     return fake.state()
 
 
@@ -239,7 +239,7 @@ def wrong_prefix(case):
     result = case.live(fake.uri)
     result.expect("stop", "RESMON_EREMOTE", "HTTP 404", "prefix")
     assert fake.state()["runs"] == {}
-    case.run(None, "replay", case.spools()[0], f"uri={fake.uri}/mlflow/").expect("replay", "RESMON_OK")
+    case.run(f"{fake.uri}/mlflow/", "push", case.kept()[0]).expect("push", "RESMON_OK")
     state = fake.state()
     state["violations"] = [v for v in state["violations"] if "outside of /mlflow" not in v]
     check_settled(state, expected(case))
@@ -259,15 +259,15 @@ def one_batch_is_refused(case):
     fake.faults({"do": "status", "status": 400, "path": "log-batch", "nth": 2})
     result = case.live(fake.uri, "series", "batch=50")
     result.expect("stop", "RESMON_EREMOTE", "HTTP 400", "resmon push --mlflow")
-    case.replay(None)
+    case.push_kept(fake.uri)
     check_settled(fake.state(), expected(case, "series"))
 
 
 @case()
-def no_spool_is_wanted(case):
+def no_document_is_wanted(case):
     result = case.live(f"http://127.0.0.1:{free_port()}", "no_spool")
-    result.expect("stop", "RESMON_ENET", "the rest is lost")
-    assert case.spools() == []
+    result.expect("stop", "RESMON_ENET", "is lost")
+    assert case.kept() == []
 
 
 @case()

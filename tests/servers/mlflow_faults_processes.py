@@ -55,9 +55,9 @@ def exit_with_variable(case):
         fake.faults({"do": "hang", "seconds": 0.05})
         result = case.run(fake.uri, "plain", "work=100", f"end={end}",
                           env={"RESMON": "mlflow,json=run.json,interval=10ms,stop_timeout=1min"})
-        assert ".spool" not in result.errors, result.errors
+        assert "resmon push" not in result.errors, result.errors
         check_settled(fake.state(), expected(case))
-        assert case.spools() == []
+        assert case.kept() == []
 
 
 @case()
@@ -71,11 +71,11 @@ def exit_with_variable_and_no_server(case):
         result = case.run(fake.uri, "plain", "work=50", env={
             "RESMON": "mlflow,json=run.json,interval=10ms,stop_timeout=4s", "MLFLOW_HTTP_REQUEST_TIMEOUT": "60"})
         assert time.monotonic() - begin < 4.05 + SLACK_S
-        assert "mlflow" in result.errors and ".spool" in result.errors, result.errors
+        assert "mlflow" in result.errors and ".json" in result.errors, result.errors
         fake.faults()
         fake.lift()
         fake.until(lambda state: all(r["status"] is not None for r in state["requests"]))
-        case.replay(None)
+        case.push_kept(fake.uri)
         check_settled(fake.state(), expected(case))
 
 
@@ -91,7 +91,7 @@ def killed_while_sending(case):
         state = fake.state()
         check_clean(state)
         assert len(runs_of(state)) <= 1
-        assert case.spools() == []
+        assert case.kept() == []
 
 
 @case()
@@ -101,7 +101,7 @@ def sink_that_hangs_does_not_slow_the_program(case):
     begin = time.monotonic()
     result = case.live(fake.uri, "series", "every=10", "work=500", stop=4000, env={"MLFLOW_HTTP_REQUEST_TIMEOUT": "60"})
     assert time.monotonic() - begin < 4.5 + SLACK_S
-    result.expect("stop", "RESMON_ETIMEDOUT", "no answer", ".spool")
+    result.expect("stop", "RESMON_ETIMEDOUT", "no answer", ".json")
 
 
 # ---- jobs --------------------------------------------------------------------------------------------
@@ -149,12 +149,12 @@ def job_env(rank, ranks, job):
 
 @case()
 def first_rank_never_comes(case):
-    """The others wait in their stop, not longer, and keep what they have; it arrives with a replay."""
+    """The others wait in their stop, not longer, and keep what they have; it arrives with a push."""
     fake = case.fake()
     result = case.live(fake.uri, env=job_env(1, 2, f"lonely-{os.getpid()}"), stop=4000)
     result.expect("stop", "RESMON_ETIMEDOUT", "rank 0", "resmon push --mlflow")
-    case.live(fake.uri, "spool=first.spool", env=job_env(0, 2, f"lonely-{os.getpid()}")).expect("stop", "RESMON_OK")
-    case.replay(None)
+    case.live(fake.uri, "spool=first.json", env=job_env(0, 2, f"lonely-{os.getpid()}")).expect("stop", "RESMON_OK")
+    case.push_kept(fake.uri)
     run, = runs_of(fake.state())
     check_clean(fake.state())
     assert {p["step"] for p in run["points"] if p["key"] == "system/resmon/run/wall_seconds"} == {0, 1}
@@ -189,33 +189,30 @@ def ranks_of_an_attached_run(case):
 
 
 def pulled(case, how, lose):
-    """At the k-th request, for every k; each in an experiment of its own."""
+    """At each position of the protocol; each time in an experiment of its own."""
     case.live(f"http://127.0.0.1:{free_port()}", "no_spool", "series").expect("stop", "RESMON_ENET")
     wanted = expected(case, "series")
     fake = case.fake()
     # What was dropped is given up after a time; what was reset, at once.
     env = {"MLFLOW_HTTP_REQUEST_TIMEOUT": "0.4" if how == "drop" else "20", "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "1"}
     with Blackhole("proxy", f"127.0.0.1:{fake.port}") as cable:
-        uri = f"http://127.0.0.1:{cable.port}"
-        for k in range(1, 100):
+        def push(name, uri=f"http://127.0.0.1:{cable.port}", env=env):
+            return case.run(uri, "push", "run.json", "series", "batch=100", "budget=60000",
+                            env={**env, "MLFLOW_EXPERIMENT_NAME": name})
+        push("whole", env={}).expect("push", "RESMON_OK")
+        last = cable.status()["requests"]
+        assert last > 9, f"only {last} requests"
+        # The experiment, the search, the run, the summary, a part of the series, the document, the end.
+        for k in (1, 3, 4, 5, 6, last - 2, last):
             name = f"pulled {k}"
             cable.pull_at(cable.status()["requests"] + k, lose=lose, how=how)
-            result = case.run(uri, "push", "run.json", "series", "batch=100", "budget=60000",
-                              env={**env, "MLFLOW_EXPERIMENT_NAME": name})
-            # Else it may have been too slow for its time, and came to no end.
-            done = cable.status()["is_plugged"] and result["push"]["status"] == "RESMON_OK"
-            if result["push"]["status"] != "RESMON_OK":
-                assert "resmon push --mlflow" in result["push"]["text"] and len(case.spools()) == 1, result["push"]
+            push(name)
             cable.plug()
             # What the network held back arrives now, and before what is sent again.
             while cable.status()["open"] > 0:
                 time.sleep(0.01)
-            case.replay(None)
+            push(name, fake.uri, {}).expect("push", "RESMON_OK")
             check_settled(fake.state(), wanted, name)
-            if done:
-                assert k > 8, f"only {k} requests"
-                return
-    raise AssertionError("it never came to an end")
 
 
 for pulled_how in ("drop", "reset"):
@@ -242,7 +239,7 @@ def nobody_listens(case):
             assert line["status"] in ("RESMON_ETIMEDOUT", "RESMON_ENET"), line
             assert "resmon push --mlflow" in line["text"] and str(hole.port) in line["text"], line
     fake = case.fake()
-    for path in case.spools():
-        case.run(None, "replay", path, f"uri={fake.uri}").expect("replay", "RESMON_OK")
+    for path in case.kept():
+        case.run(f"{fake.uri}", "push", path).expect("push", "RESMON_OK")
     check_clean(fake.state())
     assert len(runs_of(fake.state())) == 2

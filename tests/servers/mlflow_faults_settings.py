@@ -96,7 +96,7 @@ def deleted_experiment(case):
     fake.post("experiments/delete", experiment_id=number)
     case.live(fake.uri).expect("stop", "RESMON_EREMOTE", "was deleted", "restore", EXPERIMENT)
     fake.post("experiments/restore", experiment_id=number)
-    case.replay(None)
+    case.push_kept(fake.uri)
     check_settled(fake.state(), expected(case))
 
 
@@ -108,7 +108,7 @@ def deleted_experiment_by_id(case):
     env = {"MLFLOW_EXPERIMENT_NAME": None, "MLFLOW_EXPERIMENT_ID": number}
     case.live(fake.uri, env=env).expect("stop", "RESMON_EREMOTE", "must be in the 'active' state")
     fake.post("experiments/restore", experiment_id=number)
-    case.replay(None)
+    case.push_kept(fake.uri)
     check_settled(fake.state(), expected(case))
 
 
@@ -184,15 +184,15 @@ def attached_run_with_other_params(case):
 
 
 @case()
-def attached_run_with_other_params_by_replay(case):
-    """What a run does not take of parameters does not keep its spool file for ever."""
+def attached_run_with_other_params_by_push(case):
+    """What a run does not take of parameters is no failure of a push."""
     fake = case.fake()
     number = made_run(fake)
     fake.post("runs/log-parameter", run_id=number, key="resmon.version", value="another")
     fake.faults({"do": "status", "status": 503})
     case.live(fake.uri, env={"MLFLOW_RUN_ID": number}).expect("stop", "RESMON_EREMOTE")
     fake.faults()
-    case.replay(None)
+    case.push_kept(fake.uri)
     assert attached(case, fake, number)[0]["params"] == {"resmon.version": "another"}
 
 
@@ -204,7 +204,7 @@ def deleted_run(case):
     result = case.live(fake.uri, env={"MLFLOW_RUN_ID": number})
     result.expect("stop", "RESMON_EREMOTE", "must be in the 'active'", number)
     fake.post("runs/restore", run_id=number)
-    case.replay(None)
+    case.push_kept(fake.uri)
     attached(case, fake, number)
 
 
@@ -215,7 +215,7 @@ def run_of_another_server(case):
     line = result.expect("stop", "RESMON_EREMOTE", "not found")
     assert "prefix" not in line["text"], line["text"]
     number = made_run(fake)
-    case.run(None, "replay", case.spools()[0], f"run_id={number}").expect("replay", "RESMON_OK")
+    case.run(fake.uri, "push", case.kept()[0], f"run_id={number}").expect("push", "RESMON_OK")
     attached(case, fake, number)
 
 
@@ -275,14 +275,14 @@ def credentials_as_options(case):
 
 
 @case()
-def credentials_are_not_spooled(case):
+def credentials_are_not_kept(case):
     port = free_port()
     env = {"MLFLOW_TRACKING_USERNAME": "user", "MLFLOW_TRACKING_PASSWORD": PW}
     case.live(f"http://user:{OTHER}@127.0.0.1:{port}", "series", env=env).expect("stop", "RESMON_ENET")
     fake = case.fake(*BASIC, port=port)
-    case.run(None, "replay", case.spools()[0]).expect("replay", "RESMON_EACCES", "401", "MLFLOW_TRACKING_USERNAME")
+    case.run(fake.uri, "push", case.kept()[0]).expect("push", "RESMON_EACCES", "401", "MLFLOW_TRACKING_USERNAME")
     assert fake.state()["runs"] == {}
-    case.replay(None, env=env)
+    case.push_kept(fake.uri, env=env)
     check_settled(fake.state(), expected(case, "series"))
 
 
@@ -297,7 +297,7 @@ def workspace(case):
     fake = case.fake("--workspace", "team a")
     case.live(fake.uri).expect("stop", "RESMON_EREMOTE", "X-MLFLOW-WORKSPACE")
     assert fake.state()["runs"] == {}
-    case.replay(None, env={"MLFLOW_WORKSPACE": "team a"})
+    case.push_kept(fake.uri, env={"MLFLOW_WORKSPACE": "team a"})
     check_settled(fake.state(), expected(case))
     assert {r["workspace"] for r in fake.state()["requests"]} == {None, "team a"}
 
@@ -345,7 +345,7 @@ def redirect_loop(case):
     assert line["status"] in ("RESMON_ENET", "RESMON_EREMOTE") and "redirect" in line["text"], line
     assert len(fake.state()["requests"]) <= 14, "it went round and round"
     fake.faults()
-    case.replay(None)
+    case.push_kept(fake.uri)
     check_settled(fake.state(), expected(case))
 
 
@@ -367,7 +367,7 @@ def no_such_host(case):
     line = case.live(f"http://{host}:5000")["stop"]
     assert line["status"] in ("RESMON_ENET", "RESMON_ETIMEDOUT") and host in line["text"], line
     fake = case.fake()
-    case.run(None, "replay", case.spools()[0], f"uri={fake.uri}").expect("replay", "RESMON_OK")
+    case.run(f"{fake.uri}", "push", case.kept()[0]).expect("push", "RESMON_OK")
     check_settled(fake.state(), expected(case))
 
 

@@ -6,9 +6,6 @@
  *     mlflow_program run [WORD...]              observes itself, with a few scopes and tags
  *     mlflow_program plain [WORD...]            only works; RESMON may observe it
  *     mlflow_program push DOCUMENT [WORD...]    resmon_run_push_mlflow()
- *     mlflow_program replay SPOOL [WORD...]     resmon_mlflow_replay()
- *     mlflow_program cut SPOOL [WORD...]        the same of all beginnings of the file
- *     mlflow_program garble SPOOL [WORD...]     the same with each byte changed
  *
  * Words are names of the tables below with "=" and a value, or flags; a text "$NAME" is that
  * variable's, for what must not be in the command line, and so in the document.  `end=` of a run:
@@ -75,7 +72,7 @@ static const struct {
 } flags[] = {
     {"series", RESMON_MLFLOW_SERIES},         {"no_artifact", RESMON_MLFLOW_NO_ARTIFACT},
     {"no_spool", RESMON_MLFLOW_NO_SPOOL},     {"finish", RESMON_MLFLOW_FINISH},
-    {"insecure", RESMON_MLFLOW_INSECURE_TLS},
+    {"insecure", RESMON_MLFLOW_INSECURE_TLS}, {"spool_only", RESMON_MLFLOW_SPOOL_ONLY},
 };
 
 #define COUNT(table) (sizeof(table) / sizeof(table)[0])
@@ -285,59 +282,6 @@ static int push(const char *path, const struct words *words)
     return 0;
 }
 
-static int replay(const char *path, const struct words *words)
-{
-    resmon_mlflow_replay_info info = {.struct_size = sizeof info};
-    double begin_s = seconds();
-    begin("replay", resmon_mlflow_replay(path, &words->mlflow, &info), begin_s);
-    (void)printf(",\"requests\":%llu,\"sent\":%llu,\"refused\":%llu",
-                 (unsigned long long)info.requests, (unsigned long long)info.sent,
-                 (unsigned long long)info.refused);
-    put_text("run_id", info.run_id);
-    end();
-    say_usage();
-    return 0;
-}
-
-/* Each spoilt file is replayed; what is new in the outcome is said, with the number of bytes before
- * the damage.  Gone is what was removed and not sent. */
-static int spoil(const char *path, const struct words *words, bool is_cut)
-{
-    static char bytes[1 << 20];
-    char name[4096];
-    char last[64] = "";
-    FILE *file = fopen(path, "r");
-    size_t length = file != NULL ? fread(bytes, 1, sizeof bytes, file) : 0;
-    if (file == NULL || length == sizeof bytes || fclose(file) != 0) {
-        return 1;
-    }
-    (void)snprintf(name, sizeof name, "%s.spoilt", path);
-    for (size_t i = 0; i < length; i++) {
-        bytes[i] = (char)(bytes[i] ^ (is_cut ? 0 : 0x15));
-        file = fopen(name, "w");
-        (void)fwrite(bytes, 1, is_cut ? i : length, file);
-        (void)fclose(file);
-        bytes[i] = (char)(bytes[i] ^ (is_cut ? 0 : 0x15));
-        resmon_status status = resmon_mlflow_replay(name, &words->mlflow, NULL);
-        const char *outcome = resmon_status_name(status);
-        if (strcmp(outcome, last) != 0 || access(name, F_OK) != 0) {
-            begin("spoilt", status, seconds());
-            (void)printf(",\"bytes\":%zu,\"is_there\":%d", i, access(name, F_OK) == 0);
-            end();
-        }
-        (void)snprintf(last, sizeof last, "%s", outcome);
-    }
-    (void)remove(name);
-    (void)printf("{\"what\":\"spoilt_all\",\"count\":%zu}\n", length);
-    return 0;
-}
-
-static int replay_or_spoil(const char *mode, const char *path, const struct words *words)
-{
-    return strcmp(mode, "replay") == 0 ? replay(path, words)
-                                       : spoil(path, words, strcmp(mode, "cut") == 0);
-}
-
 int main(int count, char **arguments)
 {
     struct words words = {
@@ -347,7 +291,7 @@ int main(int count, char **arguments)
         .end = "stop",
     };
     const char *mode = count > 1 ? arguments[1] : "";
-    bool has_file = strcmp(mode, "run") != 0 && strcmp(mode, "plain") != 0;
+    bool has_file = strcmp(mode, "push") == 0;
     bool is_good = count > (has_file ? 2 : 1);
     for (int i = has_file ? 3 : 2; i < count && is_good; i++) {
         is_good = read_word(&words, arguments[i]);
@@ -357,8 +301,7 @@ int main(int count, char **arguments)
     }
     resmon_set_log(log_line, NULL, RESMON_LOG_INFO);
     if (has_file) {
-        return strcmp(mode, "push") == 0 ? push(arguments[2], &words)
-                                         : replay_or_spoil(mode, arguments[2], &words);
+        return push(arguments[2], &words);
     }
     return strcmp(mode, "plain") == 0 ? work_plainly(&words) : observe(&words);
 }

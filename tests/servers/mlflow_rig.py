@@ -204,18 +204,20 @@ class Case:
         result.expect("save", "RESMON_OK")
         return result
 
-    def spools(self):
-        found = sorted(self.directory.glob("*.spool*"))
+    def kept(self):
+        """The run documents that wait to be sent."""
+        found = sorted(path for path in self.directory.glob("*.json*") if path.name != "run.json")
         for path in found:
             assert stat.S_IMODE(path.stat().st_mode) == 0o600, f"{path} is not of mode 0600"
         return found
 
-    def replay(self, uri, *words, env=None):
-        """All spool files; they are gone then.  The server is the files', unless `uri` is another."""
-        for path in self.spools():
-            result = self.run(uri, "replay", path, *words, env=env)
-            result.expect("replay", "RESMON_OK")
-        assert self.spools() == [], "a spool file is still there"
+    def push_kept(self, uri, *words, env=None):
+        """Sends the documents that wait; they stay as they were, and are taken away here."""
+        for path in self.kept():
+            before = path.read_bytes()
+            self.run(uri, "push", path, *words, env=env).expect("push", "RESMON_OK")
+            assert path.read_bytes() == before, "a push changes no document"
+            path.unlink()
 
     def close(self):
         self.resources.close()
@@ -284,6 +286,12 @@ def check_settled(state, wanted, experiment=EXPERIMENT, count=1):
     for run in runs:
         found = differences(shown(run), wanted)
         assert not found, "\n".join(found)
+
+
+def check_once(state):
+    """A store of files keeps what is sent twice, twice."""
+    twice = [p for run in state["runs"].values() for p in run["points"] if p["count"] != 1]
+    assert not twice, f"{len(twice)} points more than once: {twice[:3]}"
 
 
 def is_sanitized(path):

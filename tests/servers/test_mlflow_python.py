@@ -4,7 +4,6 @@ import contextlib
 import json
 import os
 import pathlib
-import re
 import subprocess
 import sys
 import tempfile
@@ -116,24 +115,44 @@ def test_description():
             assert all(line.startswith("    ") for line in note.split("\n")[:-1]), note
 
 
+def made_runs():
+    return mlflow.search_runs(search_all_experiments=True, output_format="list")
+
+
 def test_twice_is_one_run():
     """A delivery that came halfway is continued."""
     with store() as directory:
-        later = directory / "later.spool"
-        with resmon.Monitor(interval=0.05, mlflow={"spool_only": True, "spool": str(later)}):
+        later = str(directory / "later.json")
+        with resmon.Monitor(interval=0.05, mlflow={"spool_only": True, "spool": later}):
             pass
-        text = later.read_text()
-        later.write_text(text.replace('"call":"update"', '"call":"unknown"'))
+        update = resmon.mlflow._CALLS.pop("update")
         try:
-            resmon.mlflow.replay(later, tracking_uri=mlflow.get_tracking_uri())
-        except resmon.Error:
+            resmon.mlflow.push(resmon.load(later), tracking_uri=mlflow.get_tracking_uri())
+        except resmon.RemoteError:
             pass
         else:
             raise AssertionError("an unknown call was made")
-        later.write_text(text)
-        replayed = resmon.mlflow.replay(later, tracking_uri=mlflow.get_tracking_uri())
-        runs = mlflow.MlflowClient().search_runs([mlflow.get_run(replayed["run_id"]).info.experiment_id])
-        assert [run.info.status for run in runs] == ["FINISHED"], runs
+        finally:
+            resmon.mlflow._CALLS["update"] = update
+        assert [run.info.status for run in made_runs()] == ["RUNNING"], made_runs()
+        resmon.mlflow.push(resmon.load(later), tracking_uri=mlflow.get_tracking_uri())
+        (run,) = made_runs()
+        assert run.info.status == "FINISHED", run
+
+
+def test_store_of_files_has_each_point_once():
+    """It keeps equal points twice, where a database keeps them once."""
+    os.environ["MLFLOW_ALLOW_FILE_STORE"] = "true"
+    with tempfile.TemporaryDirectory() as directory:
+        with resmon.Monitor(interval=0.02) as monitor:
+            sum(range(3_000_000))
+        for _ in range(2):
+            resmon.mlflow.push(monitor.snapshot(), tracking_uri=f"{directory}/mlruns", series=True)
+        client = mlflow.MlflowClient(f"{directory}/mlruns")
+        (run,) = client.search_runs(["0"])
+        for key in run.data.metrics:
+            points = [(point.timestamp, point.step) for point in client.get_metric_history(run.info.run_id, key)]
+            assert len(points) == len(set(points)), (key, points)
 
 
 def test_ends_that_are_not_the_monitors():
@@ -147,17 +166,6 @@ def test_ends_that_are_not_the_monitors():
         assert done.returncode == 0 and "Error" not in done.stderr, done.stderr
         names = [run.info.run_name for run in mlflow.search_runs(search_all_experiments=True, output_format="list")]
         assert "at exit" in names, (names, done.stderr)
-
-
-def test_kept_files_are_the_users_alone():
-    with store() as directory:
-        with resmon.Monitor(interval=0.05) as monitor:
-            pass
-        kept = directory / "kept.spool"
-        try:
-            resmon.mlflow.push(monitor.snapshot(), tracking_uri=mlflow.get_tracking_uri(), run_id="0" * 32, spool=str(kept))
-        except resmon.errors.RemoteError:
-            assert kept.stat().st_mode & 0o777 == 0o600, oct(kept.stat().st_mode)
 
 
 def test_active_run_of_a_store():
@@ -189,64 +197,48 @@ def test_a_run_of_its_own_in_a_store():
         assert run.data.metrics["resmon/run/wall_seconds"] > 0 and "max_t_mem_percent" in run.data.metrics
 
 
+def refused(to):
+    """The error of a monitor whose run that store does not take."""
+    monitor = resmon.Monitor(interval=0.05, mlflow=to).start()
+    with resmon.scope("fit"):
+        pass
+    try:
+        monitor.stop()
+    except resmon.RemoteError as error:
+        return str(error)
+    raise AssertionError("a run that is not there took the results")
+
+
 def test_store_that_does_not_take_it():
+    """The document waits, and is the user's alone; the next one has a name of its own."""
     with store() as directory:
-        kept = directory / "kept.spool"
-        with resmon.Monitor(interval=0.05) as monitor:
+        kept = directory / "kept.json"
+        to = {"tracking_uri": mlflow.get_tracking_uri(), "run_id": "0" * 32, "spool": str(kept)}
+        for path in (kept, directory / "kept.json.1"):
+            assert f"resmon.mlflow.push(resmon.load({str(path)!r})" in refused(to)
+            assert path.stat().st_mode & 0o777 == 0o600, oct(path.stat().st_mode)
+            assert resmon.load(path).scopes["fit"].calls == 1
+        assert "/nonexistent/kept.json cannot be written" in refused({**to, "spool": "/nonexistent/kept.json"})
+        with mlflow.start_run() as active:
             pass
-        try:
-            resmon.mlflow.push(monitor.snapshot(), tracking_uri=mlflow.get_tracking_uri(), run_id="0" * 32, spool=str(kept))
-        except resmon.errors.RemoteError as error:
-            assert str(kept) in str(error), error
-        else:
-            raise AssertionError("a run that is not there took the results")
-        first = kept.read_text()
-        # The next one that fails has a file of its own, and where none can be made, the temporary one stays.
-        for spool in (str(kept), "/nonexistent/kept.spool"):
-            try:
-                resmon.mlflow.push(monitor.snapshot(), tracking_uri=mlflow.get_tracking_uri(), run_id="1" * 32, spool=spool)
-            except resmon.errors.RemoteError as error:
-                (path,) = {word.strip("'\"") for word in re.findall(r"wait in (\S+):", str(error))}
-                assert "resmon-mlflow-spool" in pathlib.Path(path).read_text() and path != str(kept), error
-                os.remove(path)
-            else:
-                raise AssertionError("a run that is not there took the results")
-        assert kept.read_text() == first
-        for name, text, kind in (("none", None, resmon.NotFoundError), ("empty", "", resmon.FormatError),
-                                 ("other", "{}\n", resmon.FormatError), ("cut", first[:200], resmon.FormatError),
-                                 ("void", "resmon-mlflow-spool 1 {}\n", resmon.FormatError)):
-            path = directory / name
-            if text is not None:
-                path.write_text(text)
-            try:
-                resmon.mlflow.replay(path, tracking_uri=mlflow.get_tracking_uri())
-            except kind as error:
-                assert name in str(error), error
-            else:
-                raise AssertionError(f"{name} was replayed")
-        # One that is for no run in particular goes into a run of its own.
-        later = str(directory / "later.spool")
-        with resmon.Monitor(interval=0.05, mlflow={"spool_only": True, "spool": later}):
-            pass
-        replayed = resmon.mlflow.replay(later, tracking_uri=mlflow.get_tracking_uri())
-        assert replayed["sent"] == replayed["requests"] > 0, replayed
-        assert mlflow.get_run(replayed["run_id"]).info.status == "FINISHED"
+        resmon.mlflow.push(resmon.load(kept), tracking_uri=mlflow.get_tracking_uri(), run_id=active.info.run_id)
+        assert mlflow.get_run(active.info.run_id).data.metrics["system/resmon/scope/fit/calls"] == 1
 
 
 def test_server_that_is_gone():
     with tempfile.TemporaryDirectory() as directory:
-        spool = os.path.join(directory, "missed.spool")
-        monitor = resmon.Monitor(interval=0.05, stop_timeout=3, mlflow={
-            "tracking_uri": "http://127.0.0.1:9", "timeout": 1, "spool": spool})
+        kept = os.path.join(directory, "missed.json")
+        monitor = resmon.Monitor(interval=0.05, name="missed", stop_timeout=3, mlflow={
+            "tracking_uri": "http://127.0.0.1:9", "timeout": 1, "spool": kept})
         monitor.start()
         try:
             monitor.stop()
         except resmon.Error as error:
             assert error.status != 0, error
-        assert monitor.sinks[0].end_status != 0 and os.path.exists(spool), monitor.sinks
-        replayed = resmon.mlflow.replay(spool, tracking_uri=mlflow.get_tracking_uri())
-        assert replayed["sent"] == replayed["requests"] > 0, replayed
-        assert mlflow.get_run(replayed["run_id"]).info.status == "FINISHED"
+        assert monitor.sinks[0].end_status != 0 and os.path.exists(kept), monitor.sinks
+        resmon.mlflow.push(resmon.load(kept), tracking_uri=mlflow.get_tracking_uri())
+        (run,) = [run for run in made_runs() if run.info.run_name == "missed"]
+        assert run.info.status == "FINISHED", run
 
 
 for name, test in list(globals().items()):

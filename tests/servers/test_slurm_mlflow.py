@@ -43,8 +43,8 @@ class Job(test_mlflow.Place):
         assert done.returncode == 0, done.stderr
         return said
 
-    def spools(self):
-        return sorted(map(str, self.directory.glob("*.spool")))
+    def kept(self):
+        return sorted(map(str, self.directory.glob("resmon-mlflow-*.json")))
 
     def check(self, nodes, with_scopes=False, names=True, start_slack_ms=0):
         """One run, in which every node has its part, once."""
@@ -137,14 +137,13 @@ def disturbed(examples, pull, undisturbed):
 
     def use(job):
         said = job.run(["srun", "-N4"], {"RESMON": "mlflow,stop_timeout=10s", **IMPATIENT})
-        spools = job.spools()
+        kept = job.kept()
         is_pulled = not cable.status()["is_plugged"]
         cable.plug()
-        print(f"  {'pulled' if is_pulled else 'NOT pulled'}, {len(spools)} spool files", flush=True)
-        assert len([line for line in said if test_mlflow.WAITS_IN in line]) == len(spools), said
-        if spools:  # in either order: that of rank 0 first, or last
-            job.push(*spools[::1 if how == "drop" else -1])
-        assert job.spools() == []
+        print(f"  {'pulled' if is_pulled else 'NOT pulled'}, {len(kept)} documents wait", flush=True)
+        assert len([line for line in said if test_mlflow.WAITS_FOR in line]) == len(kept), said
+        if kept:  # in either order: that of rank 0 first, or last
+            job.push(*kept[::1 if how == "drop" else -1])
         found = job.check(4, start_slack_ms=10000)  # whoever is first makes the run
         assert found == undisturbed, (found, undisturbed)
         return is_pulled

@@ -83,31 +83,3 @@ TEST(a_proxy_that_cannot_be_read)
     }
     assert_int_equal(unsetenv("http_proxy"), 0);
 }
-
-/* A spool file names the server that the user's credentials go to: so it must be the user's. */
-TEST(a_spool_file_of_somebody_else)
-{
-    static const char path[] = "test_credentials.spool";
-    const resmon_mlflow_options named = {.struct_size = sizeof named,
-                                         .tracking_uri = "http://127.0.0.1:1",
-                                         .token = "SECRET",
-                                         .budget_ms = 1};
-    const resmon_mlflow_options unnamed = {.struct_size = sizeof unnamed, .token = "SECRET"};
-    FILE *file = fopen(path, "w");
-    assert_non_null(file);
-    (void)fputs("resmon-mlflow-spool 1 {\"uri\":\"http://127.0.0.1:1\",\"experiment\":\"\","
-                "\"experiment_id\":\"\",\"run_id\":\"\",\"uuid\":\"u\",\"job\":\"\","
-                "\"first\":\"yes\",\"create\":\"}\"}\n",
-                file);
-    (void)fclose(file);
-    resmon_status status = chown(path, 65534, 65534) == 0 ? RESMON_OK : RESMON_ENOTSUP;
-    status = status == RESMON_OK ? resmon_mlflow_replay(path, &unnamed, NULL) : status;
-    resmon_status other = resmon_mlflow_replay(path, &named, NULL);
-    assert_int_equal(unlink(path), 0);
-    if (status == RESMON_ENOTSUP || other == RESMON_ENOTSUP) {
-        print_message("skipped here: not root, or a build without HTTP\n");
-        skip();
-    }
-    assert_int_equal(status, RESMON_EACCES);
-    assert_true(other == RESMON_ENET || other == RESMON_ETIMEDOUT);
-}

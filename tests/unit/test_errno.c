@@ -145,18 +145,13 @@ static resmon_line_site line = {__FILE__, "test", 3, 0, 0};
                                          .budget_ms = 20};                                         \
         (void)resmon_run_push_mlflow(it.run, &options);                                            \
     })                                                                                             \
-    R(resmon_mlflow_replay, {                                                                      \
-        resmon_mlflow_options options = {.struct_size = sizeof options,                            \
-                                         .tracking_uri = URI,                                      \
-                                         .timeout_ms = 20,                                         \
-                                         .budget_ms = 20};                                         \
-        (void)resmon_mlflow_replay(it.path[0], &options, OUT(resmon_mlflow_replay_info));          \
-    })                                                                                             \
     R(resmon_run_push_mlflow_text,                                                                 \
       (void)resmon_run_push_mlflow_text(it.run, "tracking_uri=" URI ",timeout=20ms,budget=20ms"))  \
-    R(resmon_mlflow_replay_text,                                                                   \
-      (void)resmon_mlflow_replay_text(it.path[0], "tracking_uri=" URI ",timeout=20ms,budget=20ms", \
-                                      OUT(resmon_mlflow_replay_info)))                             \
+    R(resmon_run_mlflow_requests, {                                                                \
+        char *text = NULL;                                                                         \
+        (void)resmon_run_mlflow_requests(it.run, "tracking_uri=" URI, &text);                      \
+        resmon_text_free(text);                                                                    \
+    })                                                                                             \
     R(resmon_run_export_arrow, {                                                                   \
         struct ArrowArrayStream stream = {0};                                                      \
         (void)resmon_run_export_arrow(it.run, RESMON_SERIES_LAST, &stream);                        \

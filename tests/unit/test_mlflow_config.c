@@ -80,7 +80,7 @@ static resmon_status open_with(const resmon_mlflow_options *options)
     close_client();
     resmon_mlflow_options known;
     resmon_status status = rm_sink_take(rm_sink_kind_find("mlflow"), options, &known);
-    status = status == RESMON_OK ? rm_mlflow_config_open(&known, NULL, &config, &http) : status;
+    status = status == RESMON_OK ? rm_mlflow_config_open(&known, &config, &http) : status;
     assert_true(status == RESMON_OK || http == NULL);
     if (memmem(&config, sizeof config, "SECRET", 6) != NULL) {
         fail_msg("a credential is in the configuration");
@@ -129,14 +129,6 @@ TEST(an_address_is_needed)
                                            .tracking_uri = "http://other"};
     assert_ok(open_with(&options));
     assert_string_equal(config.uri, "http://other");
-    /* That of a spool file goes between the two. */
-    close_client();
-    const resmon_mlflow_options nothing = {.struct_size = sizeof nothing};
-    assert_ok(rm_mlflow_config_open(&nothing, "http://spooled", &config, &http));
-    assert_string_equal(config.uri, "http://spooled");
-    close_client();
-    assert_ok(rm_mlflow_config_open(&options, "http://spooled", &config, &http));
-    assert_string_equal(config.uri, "http://other");
     close_client();
 }
 
@@ -155,7 +147,6 @@ TEST(texts)
     assert_string_equal(config.experiment, "");
     assert_string_equal(config.experiment_id, "");
     assert_string_equal(config.run_id, "");
-    assert_false(config.is_run_chosen);
     set("MLFLOW_EXPERIMENT_NAME", "variable \"\xc3\xa9\"");
     set("MLFLOW_EXPERIMENT_ID", "1variable");
     set("MLFLOW_RUN_ID", "2variable");
@@ -166,7 +157,6 @@ TEST(texts)
     assert_string_equal(config.experiment, "variable \"\xc3\xa9\"");
     assert_string_equal(config.experiment_id, "1variable");
     assert_string_equal(config.run_id, "2variable");
-    assert_false(config.is_run_chosen);
     assert_string_equal(config.workspace, "4 variable");
     assert_string_equal(config.node_id, "5 variable");
     assert_string_equal(config.context, "{\"6\":\"variable\"}");
@@ -174,8 +164,6 @@ TEST(texts)
     assert_string_equal(config.experiment, "option");
     assert_string_equal(config.experiment_id, "1option");
     assert_string_equal(config.run_id, "2option");
-    assert_true(config.is_run_chosen);
-    assert_true(config.is_experiment_chosen);
     assert_string_equal(config.run_name, "3 option");
     assert_string_equal(config.workspace, "4 option");
     /* What the options say of the experiment, no variable says otherwise. */
@@ -188,7 +176,6 @@ TEST(texts)
     assert_ok(open_with(&options));
     assert_string_equal(config.experiment, "");
     assert_string_equal(config.experiment_id, "1option");
-    assert_true(config.is_experiment_chosen);
     close_client();
 }
 
@@ -379,9 +366,10 @@ TEST(options_that_are_refused)
     assert_refused(RESMON_EINVAL, NULL, "/nonexistent/client.pem");
 }
 
-/* ---- the place of the spool ----------------------------------------------------------------- */
+/* ---- the place of what was not sent
+ * ----------------------------------------------------------------- */
 
-TEST(the_spool_has_a_place)
+TEST(what_was_not_sent_has_a_place)
 {
     char here[4096];
     resmon_mlflow_options options = {.struct_size = sizeof options};
@@ -392,16 +380,16 @@ TEST(the_spool_has_a_place)
     assert_int_equal(strncmp(config.spool, test_directory, strlen(test_directory)), 0);
     assert_non_null(strstr(config.spool, "/resmon-mlflow-"));
     assert_null(strchr(config.spool, '%'));
-    options.spool = "my-%p.spool";
+    options.spool = "my-%p.json";
     assert_ok(open_with(&options));
     assert_non_null(strstr(config.spool, "/my-"));
-    options.spool = "none/x.spool";
+    options.spool = "none/x.json";
     assert_refused(RESMON_ENOENT, &options, "none");
     options.spool = "x-%q";
     assert_refused(RESMON_EINVAL, &options, "%q");
     options.spool = "/dev/null";
     assert_refused(RESMON_EINVAL, &options, "/dev/null");
-    options.spool = "none/x.spool";
+    options.spool = "none/x.json";
     options.flags = RESMON_MLFLOW_NO_SPOOL;
     assert_ok(open_with(&options));
     assert_string_equal(config.spool, "");

@@ -2,29 +2,22 @@
 """MLflow: sends a run to the active run of the mlflow package, if there is one.
 
 A server gets it through the library's own sink. A store without a server (``sqlite:///mlflow.db``, the default of the
-mlflow package, or a directory) gets it through the package: the data that the sink would send go into a spool file,
-and the package reads them from there.
+mlflow package, or a directory) gets the requests that the sink would send through the package.
 """
 from __future__ import annotations
 
-import contextlib
 import json
 import os
-import shutil
 import sys
-import tempfile
-import weakref
 
-from ._generated_records import MlflowReplayInfo
-from ._library import encoded, lib
-from .errors import Error, FormatError, InputOutputError, NotFoundError, RemoteError, warn
+from ._library import lib, take_text
+from .errors import RemoteError, warn
 from .options import sink_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from ._types import Path
     from .run import Recorded
 
 _SERVERS = ("http://", "https://")
@@ -64,104 +57,63 @@ def is_store(options):
 
 
 class Store:
-    """A store behind the mlflow package, and the spool file with the data for it."""
+    """A store behind the mlflow package, as a sink of a monitor."""
 
     def __init__(self, options):
         from .frames import available
-        self._uri = options["tracking_uri"]
-        available("mlflow", f"a run in {self._uri}")
-        self._kept = os.path.abspath(options.get("spool") or f"resmon-mlflow-{os.getpid()}.spool")
-        self._directory = tempfile.mkdtemp(prefix="resmon-mlflow-")
-        self._forget = weakref.finalize(self, _remove_empty, self._directory, os.getpid())
-        self._forget.atexit = False  # a monitor that nobody stopped delivers at exit, after that
-        self._spool = os.path.join(self._directory, "spool")
-        self.options = {**options, "spool": self._spool, "spool_only": True, "no_spool": None}
+        available("mlflow", f"a run in {options['tracking_uri']}")
+        self._options = options
+        self.options = {**options, "spool_only": True, "no_spool": True}  # the library's sink prepares the run
 
-    def deliver(self):
-        """Passes the data to the package; data that it does not accept stay in a file."""
+    def deliver(self, run):
+        """Passes a run to the package; what it does not accept stays in a run document."""
         try:
-            if os.path.exists(self._spool):
-                _deliver(self._uri, self._spool)
-                os.remove(self._spool)
-        except Error as error:
-            kept = _keep(self._spool, self._kept)
-            raise type(error)(f"{error}; the results wait in {kept}: resmon.mlflow.replay({kept!r}, "
-                              f"tracking_uri={self._uri!r})") from error
-        finally:
-            self._forget()
+            _deliver(run, self._options)
+        except RemoteError as error:
+            if self._options.get("no_spool"):
+                raise
+            kept = _keep(run, os.path.abspath(self._options.get("spool") or f"resmon-mlflow-{os.getpid()}.json"))
+            words = "".join(f", {name}={self._options[name]!r}" for name in ("tracking_uri", "run_id") if self._options.get(name))
+            raise RemoteError(f"{error}; the run waits in {kept}: resmon.mlflow.push(resmon.load({kept!r}){words})") from error
 
 
-def _remove_empty(directory, owner):
-    """Removes the directory, but not in the child of a fork: the parent still uses it."""
-    if owner == os.getpid():
-        with contextlib.suppress(OSError):
-            os.rmdir(directory)
-
-
-def _keep(path, wanted_path):
-    """Moves a spool file to the wanted path, or to a free name beside it; keeps it in place if that cannot be
-    written.
-    """
-    root, end = os.path.splitext(wanted_path)
+def _keep(run, wanted_path):
+    """Writes a run document of mode 0600 to the wanted path, or to a free name beside it."""
     for number in range(1000):
-        to = wanted_path if number == 0 else f"{root}-{number}{end}"
+        path = f"{wanted_path}.{number}" if number else wanted_path
         try:
-            number_of_file = os.open(to, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)  # as the library's own
+            with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600), "w", encoding="utf-8") as file:
+                file.write(run.to_json())
+            return path
         except FileExistsError:
             continue
-        except OSError:
-            break
-        try:
-            with open(number_of_file, "wb") as target, open(path, "rb") as source:
-                shutil.copyfileobj(source, target)
-        except OSError:
-            os.unlink(to)
-            break
-        os.remove(path)
-        return to
-    return path
+        except OSError as error:
+            raise RemoteError(f"mlflow: the store refused the results, and {path} cannot be written: {error.strerror}") from error
+    raise RemoteError(f"mlflow: the store refused the results, and {wanted_path} exists 1000 times")
 
 
-def _lines(path):
-    """Returns the address of a spool file, and its requests: (call, path, body)."""
-    try:
-        with open(path, encoding="utf-8") as file:
-            words = file.readline().split(" ", 2)
-            if words[:2] != ["resmon-mlflow-spool", "1"] or len(words) != 3:
-                raise FormatError(f"{path} is not a spool file of MLflow requests, or of another version")
-            entries = [json.loads(line[2:]) for line in file]
-        address = json.loads(words[2])
-        if not isinstance(address.get("run_id"), str):
-            raise FormatError(f"{path} does not have the address of a run")
-        return address, [(entry["call"], entry["path"], entry["body"]) for entry in entries]
-    except OSError as error:
-        raise (NotFoundError if isinstance(error, FileNotFoundError) else InputOutputError)(
-            f"cannot read {path}: {error.strerror}") from None
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        if isinstance(error, FormatError):
-            raise
-        raise FormatError(f"the spool file {path} is garbled: {error}") from None
-
-
-def _body(text):
-    """Returns the members of a request, after the run's id."""
-    return json.loads("{" + text if not text.startswith("{") else text)
-
-
-def _run_of(client, address):
-    if address["run_id"]:
-        return address["run_id"]
-    body = _body(address["create"])
-    experiment = address["experiment_id"]
-    if address["experiment"]:
-        known = client.get_experiment_by_name(address["experiment"])
-        experiment = known.experiment_id if known is not None else client.create_experiment(address["experiment"])
-    tags = {tag["key"]: tag["value"] for tag in body["tags"]}
-    uuid = address.get("uuid")
-    made = client.search_runs([experiment or "0"], f"tags.`resmon.uuid` = '{uuid}'", max_results=1) if uuid else ()
+def _run_of(client, plan):
+    """Returns the id of the run, and whether it was there before."""
+    if plan["run_id"]:
+        return plan["run_id"], True
+    body, experiment = plan["create"], plan["experiment_id"]
+    if plan["experiment"]:
+        known = client.get_experiment_by_name(plan["experiment"])
+        experiment = known.experiment_id if known is not None else client.create_experiment(plan["experiment"])
+    made = client.search_runs([experiment or "0"], f"tags.`resmon.uuid` = '{plan['uuid']}'", max_results=1)
     if made:  # by a delivery that came halfway
-        return made[0].info.run_id
-    return client.create_run(experiment or "0", body["start_time"], tags, body["run_name"]).info.run_id
+        return made[0].info.run_id, True
+    tags = {tag["key"]: tag["value"] for tag in body["tags"]}
+    return client.create_run(experiment or "0", body["start_time"], tags, body["run_name"]).info.run_id, False
+
+
+def _leave_out_known(client, run_id, plan):
+    """Leaves out the points that the run has: a store of files keeps equal points twice."""
+    bodies = [request["body"] for request in plan["requests"] if request["call"] == "log-batch"]
+    keys = {metric["key"] for body in bodies for metric in body["metrics"]}
+    known = {(point.key, point.timestamp, point.step) for key in keys for point in client.get_metric_history(run_id, key)}
+    for body in bodies:
+        body["metrics"] = [m for m in body["metrics"] if (m["key"], m["timestamp"], m["step"]) not in known]
 
 
 def _log(client, run_id, body):
@@ -171,19 +123,21 @@ def _log(client, run_id, body):
                      [RunTag(t["key"], t["value"]) for t in body.get("tags", ())])
 
 
-def _deliver(uri, path):
-    """Delivers a spool file; returns the id of the run and the number of requests."""
+def _deliver(run, options, again=False):
+    """Sends a run to the store through the package; `again`: a part of it may be there."""
     from .frames import wanted
-    address, entries = _lines(path)
+    uri = options["tracking_uri"]
+    plan = json.loads(take_text(lib.run_mlflow_requests, run._get_run(), sink_text("mlflow", options)))
     client_of = wanted("mlflow", f"a run in {uri}").MlflowClient
     try:
         client = client_of(tracking_uri=uri)
-        run_id = _run_of(client, address)
-        for call, place, text in entries:
-            _CALLS[call](client, run_id, place, text)
+        run_id, was_there = _run_of(client, plan)
+        if again and was_there:
+            _leave_out_known(client, run_id, plan)
+        for request in plan["requests"]:
+            _CALLS[request["call"]](client, run_id, request.get("path"), request["body"])
     except Exception as error:  # pylint: disable=broad-except
         raise RemoteError(f"mlflow: the store {uri} refused the results: {type(error).__name__}: {error}") from error
-    return run_id, len(entries)
 
 
 def _update(client, run_id, body):
@@ -210,11 +164,11 @@ def _describe(client, run_id, body):
 
 
 _CALLS = {
-    "log-batch": lambda client, run_id, place, text: _log(client, run_id, _body(text)),
-    "params": lambda client, run_id, place, text: _log_params(client, run_id, _body(text)),
-    "artifact": lambda client, run_id, place, text: client.log_text(run_id, text, place),
-    "set-tag": lambda client, run_id, place, text: _describe(client, run_id, _body(text)),
-    "update": lambda client, run_id, place, text: _update(client, run_id, _body(text)),
+    "log-batch": lambda client, run_id, path, body: _log(client, run_id, body),
+    "params": lambda client, run_id, path, body: _log_params(client, run_id, body),
+    "artifact": lambda client, run_id, path, body: client.log_text(run_id, body, path),
+    "set-tag": lambda client, run_id, path, body: _describe(client, run_id, body),
+    "update": lambda client, run_id, path, body: _update(client, run_id, body),
 }
 
 
@@ -238,35 +192,20 @@ def upload_left(monitor, uri):
         warn(f"mlflow: the run document cannot be stored with the run: {type(error).__name__}: {error}")
 
 
-# ---- runs that are there, and files ---------------------------------------------------------------
+# ---- runs that are there -----------------------------------------------------------------------------
 
 
 def push(run: Recorded, **options: Any) -> None:
     """Sends an existing run to MLflow: a document, or the recording of a killed job.
 
-    Returns when the run is sent or stored in a spool file. RemoteError: the store refused the data.
+    A run that its program began there is continued: points that are there are not sent again. RemoteError: the store
+    refused the data.
 
     :param run: a run or a stopped monitor
     :param options: options of ``Monitor(mlflow={...})``
     """
     options = resolved(options)
-    store = Store(options) if is_store(options) else None
-    lib.run_push_mlflow_text(run._get_run(), sink_text("mlflow", options if store is None else store.options))
-    if store is not None:
-        store.deliver()
-
-
-def replay(path: Path, **options: Any) -> dict[str, int | str]:
-    """Sends the data of a spool file, which an unavailable server did not receive.
-
-    Returns {"requests": ..., "sent": ..., "refused": ..., "run_id": ...}. NotFoundError: there is no such file.
-    FormatError: it is not a spool file.
-
-    :param options: options of ``Monitor(mlflow={...})``
-    """
-    options, path = resolved(options), os.fsdecode(encoded(path, "path") or b"")
     if is_store(options):
-        run_id, count = _deliver(options["tracking_uri"], path)
-        os.remove(path)
-        return {"requests": count, "sent": count, "refused": 0, "run_id": run_id}
-    return MlflowReplayInfo.read(lib.mlflow_replay_text, os.fsencode(path), sink_text("mlflow", options)).to_dict()
+        _deliver(run, options, again=True)
+    else:
+        lib.run_push_mlflow_text(run._get_run(), sink_text("mlflow", options))

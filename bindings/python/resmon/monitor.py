@@ -232,7 +232,7 @@ class Monitor(Recorded):
             upload_left(self, uri)
         stores, self._stores = self._stores, []
         for store in stores:
-            store.deliver()
+            store.deliver(self)
 
     def _explained(self, failure):
         """Adds the text of an exception in a callback, which the library cannot know."""

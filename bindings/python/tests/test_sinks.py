@@ -3,7 +3,6 @@
 import csv
 import gc
 import json
-import re
 import socket
 import threading
 import warnings
@@ -13,6 +12,7 @@ import pytest
 from conftest import burn, comes, delivered, ends, threads
 
 import resmon
+from resmon._library import lib, take_text
 
 SLOW = 3600
 
@@ -410,21 +410,22 @@ def test_delivery_threads_come_and_go():
 
 
 def test_monitors_in_one_run_of_mlflow_have_keys_of_their_own(tmp_path):
-    spools = [tmp_path / f"{number}.spool" for number in range(3)]
-    for number, spool in enumerate(spools):
-        to = {"tracking_uri": "http://127.0.0.1:1", "run_id": "another" if number == 2 else "one", "spool": spool,
-              "spool_only": True}
+    for number in range(3):
+        to = {"tracking_uri": "http://127.0.0.1:1", "run_id": "another" if number == 2 else "one", "spool_only": True,
+              "spool": tmp_path / "waits.json"}
         try:
             with resmon.Monitor(3600, mlflow=to) as monitor, resmon.scope(f"phase{number}"):
                 monitor.sample_now()
         except resmon.NotSupportedError as error:
             pytest.skip(str(error))
-    texts = [spool.read_text(encoding="utf-8") for spool in spools]
-    for number, text in enumerate(texts):
+        run = resmon.load(tmp_path / "waits.json")
+        plan = json.loads(take_text(lib.run_mlflow_requests, run, b"tracking_uri=http://127.0.0.1:1"))
+        assert plan["run_id"] == to["run_id"]
         group = "system/monitor_2/" if number == 1 else "system/"
-        entries = [json.loads(line[2:]) for line in text.splitlines()[1:]]
-        keys = re.findall(r'"key":"(system/[^"]*)"', "".join(entry["body"] for entry in entries))
+        bodies = [request["body"] for request in plan["requests"] if request["call"] == "log-batch"]
+        keys = [metric["key"] for body in bodies for metric in body["metrics"]]
         assert f"{group}resmon/scope/phase{number}/calls" in keys
         assert all(key.startswith(group) for key in keys)
-        assert ("monitor_2/resmon.version" in text) == (number == 1)
-        assert any(entry["path"] == ("resmon/monitor_2/run.json" if number == 1 else "resmon/run.json") for entry in entries)
+        assert ("monitor_2/resmon.version" in json.dumps(plan)) == (number == 1)
+        paths = [request["path"] for request in plan["requests"] if request["call"] == "artifact"]
+        assert paths == ["resmon/monitor_2/run.json" if number == 1 else "resmon/run.json"]
