@@ -207,7 +207,7 @@ static int rename_new(const char *from, const char *to)
     return rename(from, to);
 }
 
-static resmon_status close_and_rename(struct rm_outfile *file, bool replaces)
+resmon_status rm_outfile_rename(struct rm_outfile *file)
 {
     /* Where the program has closed it, all was written by then. */
     int closed = rm_kept_is_ours(&file->kept) ? close(file->kept.fd) : 0;
@@ -221,22 +221,13 @@ static resmon_status close_and_rename(struct rm_outfile *file, bool replaces)
         rm_outfile_abandon(file);
         return status;
     }
-    int renamed =
-        replaces ? rename(file->temporary, file->path) : rename_new(file->temporary, file->path);
-    if (renamed != 0) {
+    if (rename(file->temporary, file->path) != 0) {
         resmon_status status =
-            errno == EEXIST
-                ? rm_error(RESMON_EBUSY, "%s already exists", file->path)
-                : rm_error_errno(errno, "cannot rename %s to %s", file->temporary, file->path);
+            rm_error_errno(errno, "cannot rename %s to %s", file->temporary, file->path);
         rm_outfile_abandon(file);
         return status;
     }
     return RESMON_OK;
-}
-
-resmon_status rm_outfile_rename(struct rm_outfile *file)
-{
-    return close_and_rename(file, true);
 }
 
 /* On failure the temporary file is gone. */
@@ -249,23 +240,6 @@ static resmon_status sync_file(struct rm_outfile *file)
         return status;
     }
     return RESMON_OK;
-}
-
-resmon_status rm_outfile_commit_new(struct rm_outfile *file)
-{
-    resmon_status status = sync_file(file);
-    if (status != RESMON_OK) {
-        return status;
-    }
-    if (link(file->temporary, file->path) == 0) {
-        rm_outfile_abandon(file); /* the file has its name, and loses the other */
-        sync_directory(file->path);
-        return RESMON_OK;
-    }
-    if (errno == EEXIST) {
-        return rm_error(RESMON_EBUSY, "%s already exists", file->path);
-    }
-    return close_and_rename(file, false); /* a file system without links */
 }
 
 resmon_status rm_outfile_commit(struct rm_outfile *file)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * os/appendfile, os/lockedfile, os/outfile, sink/saver: records that are whole, locks that hold,
+ * os/appendfile, os/outfile, sink/saver: records that are whole, locks that hold,
  * places that are looked at, and no other file than the one that is meant.
  */
 #define _GNU_SOURCE /* RLIM_SAVED_MAX and friends */
@@ -17,7 +17,6 @@
 #include "base/fault.h"
 #include "os/appendfile.h"
 #include "os/infile.h"
-#include "os/lockedfile.h"
 #include "os/outfile.h"
 #include "sink/saver.h"
 
@@ -147,83 +146,6 @@ TEST(the_descriptor_may_be_taken_away)
     (void)close(other);
 }
 
-/* ---- lockedfile ----------------------------------------------------------------------------- */
-
-/* What another process gets. */
-static int try_in_child(const char *path)
-{
-    int result;
-    pid_t child = fork();
-    if (child == 0) {
-        struct rm_lockedfile file;
-        _exit(-rm_lockedfile_open(&file, path, 100) & 0xFF);
-    }
-    assert_int_equal(waitpid(child, &result, 0), child);
-    return WEXITSTATUS(result);
-}
-
-TEST(one_process_at_a_time)
-{
-    struct rm_lockedfile file, second;
-    const char *path = path_of("locked");
-    put_text(path, "- one\n- two\n");
-    assert_ok(rm_lockedfile_open(&file, path, 100));
-    assert_int_equal(file.bytes, 12);
-    assert_int_equal(try_in_child(path), -RESMON_EBUSY & 0xFF);
-    assert_status(RESMON_EBUSY, rm_lockedfile_open(&second, path, 100)); /* nor twice in one */
-    assert_int_equal(rm_kept_fd(&second.kept), -1);
-    char text[13] = "";
-    assert_ok(rm_lockedfile_read(&file, text));
-    assert_string_equal(text, "- one\n- two\n");
-    assert_ok(rm_lockedfile_put(&file, 6, 'x'));
-    assert_content(path, "- one\nx two\n");
-    rm_fault_arm(RM_FAULT_WRITE, 0);
-    assert_status(RESMON_EIO, rm_lockedfile_put(&file, 0, 'x'));
-    rm_fault_arm(RM_FAULT_WRITE, -1);
-    assert_content(path, "- one\nx two\n");
-    rm_lockedfile_close(&file);
-    rm_lockedfile_close(&file);
-    assert_int_equal(try_in_child(path), 0);
-    assert_ok(rm_lockedfile_open(&file, path, 12));
-    assert_ok(rm_lockedfile_remove(&file));
-    assert_status(RESMON_ENOENT, rm_lockedfile_remove(&file));
-    rm_lockedfile_close(&file);
-    assert_status(RESMON_ENOENT, rm_lockedfile_open(&file, path, 12));
-}
-
-TEST(what_is_not_locked)
-{
-    struct rm_lockedfile file;
-    int before = descriptors();
-    put_text(path_of("empty"), "");
-    put_text(path_of("full"), "12345");
-    assert_int_equal(symlink(path_of("full"), path_of("to-full")), 0);
-    assert_int_equal(mkfifo(path_of("fifo"), 0600), 0);
-    assert_status(RESMON_EFORMAT, rm_lockedfile_open(&file, path_of("empty"), 100));
-    assert_status(RESMON_EFORMAT, rm_lockedfile_open(&file, path_of("full"), 4));
-    assert_status(RESMON_EFORMAT, rm_lockedfile_open(&file, path_of("to-full"), 100));
-    assert_status(RESMON_EFORMAT, rm_lockedfile_open(&file, path_of("fifo"), 100));
-    assert_true(rm_lockedfile_open(&file, test_directory, 100) < RESMON_OK);
-    rm_fault_arm(RM_FAULT_OPEN, 0);
-    assert_true(rm_lockedfile_open(&file, path_of("full"), 100) < RESMON_OK);
-    rm_fault_arm(RM_FAULT_OPEN, -1);
-    assert_int_equal(rm_kept_fd(&file.kept), -1);
-    assert_int_equal(descriptors(), before);
-}
-
-/* It shrinks while it is open: what is gone reads as 0. */
-TEST(a_file_that_shrinks)
-{
-    struct rm_lockedfile file;
-    char text[5] = "?????";
-    put_text(path_of("shrinks"), "12345");
-    assert_ok(rm_lockedfile_open(&file, path_of("shrinks"), 100));
-    assert_int_equal(truncate(path_of("shrinks"), 2), 0);
-    assert_ok(rm_lockedfile_read(&file, text));
-    assert_memory_equal(text, "12\0\0\0", 5);
-    rm_lockedfile_close(&file);
-}
-
 /* ---- files that the program closes while they are at work ------------------------------------ */
 
 /* Gives the number to a file of the program. */
@@ -274,21 +196,13 @@ TEST(a_document_at_its_end)
     assert_content(path_of("whole"), "one");
 }
 
-TEST(files_that_are_worked_on_and_read)
+TEST(files_that_are_read)
 {
-    struct rm_lockedfile locked;
     struct rm_infile read;
     put_text(path_of("worked"), "- one\n");
-    assert_ok(rm_lockedfile_open(&locked, path_of("worked"), 100));
-    int number = rm_kept_fd(&locked.kept);
-    int theirs = take_over(number);
-    assert_status(RESMON_EIO, rm_lockedfile_put(&locked, 0, 'x'));
-    rm_lockedfile_close(&locked);
-    give_back(theirs, number);
-    assert_content(path_of("worked"), "- one\n");
     assert_ok(rm_infile_open(&read, path_of("worked"), 100));
-    number = rm_kept_fd(&read.kept);
-    theirs = take_over(number);
+    int number = rm_kept_fd(&read.kept);
+    int theirs = take_over(number);
     char bytes[6];
     assert_status(RESMON_EIO, rm_infile_read(&read, 0, bytes, sizeof bytes));
     rm_infile_close(&read);
@@ -300,14 +214,11 @@ TEST(files_that_are_worked_on_and_read)
 TEST(what_is_refused_is_not_left_open)
 {
     struct rm_infile file;
-    struct rm_lockedfile locked;
     put_text(path_of("long"), "0123456789");
     size_t before = count_files_in("/proc/self/fd");
     for (int i = 0; i < 3; i++) {
         assert_true(rm_infile_open(&file, test_directory, 100) < RESMON_OK);
         assert_true(rm_infile_open(&file, path_of("long"), 5) < RESMON_OK);
-        assert_true(rm_lockedfile_open(&locked, test_directory, 100) < RESMON_OK);
-        assert_true(rm_lockedfile_open(&locked, path_of("long"), 5) < RESMON_OK);
     }
     assert_int_equal(count_files_in("/proc/self/fd"), before);
 }
