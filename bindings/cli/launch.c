@@ -18,6 +18,7 @@
 
 #include "command.h"
 #include "say.h"
+#include "screen.h"
 
 int64_t cli_now_ns(void)
 {
@@ -39,6 +40,7 @@ static volatile sig_atomic_t observed;
 /* As if nobody had asked for it: when the handler returns, for until then it is blocked. */
 static void take_ourselves(int number)
 {
+    cli_screen_pause();
     (void)signal(number, SIG_DFL);
     (void)raise(number);
 }

@@ -16,9 +16,8 @@
 
 #include "command.h"
 
-/* Names of files and commands are anybody's: what a terminal would obey (control characters, also
- * those of two bytes, and what turns the direction of text) is shown as '?'. */
-static void clean(char *text)
+/* Control characters, also those of two bytes, and what turns the direction of text. */
+void cli_clean(char *text)
 {
     for (unsigned char *at = (unsigned char *)text; *at != '\0'; at++) {
         bool is_control = *at < ' ' || *at == 0x7f;
@@ -42,7 +41,7 @@ void cli_say(const char *verb, const char *format, ...)
     va_start(values, format);
     int more = vsnprintf(line + length, sizeof line - (size_t)length - 1, format, values);
     va_end(values);
-    clean(line);
+    cli_clean(line);
     size_t end = strlen(line);
     line[end] = '\n';
     /* Blocked, it lets the background write to a terminal that is set to stop it. */

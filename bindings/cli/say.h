@@ -11,6 +11,9 @@
 /** A line, of what verb ("resmon run: ..."; NULL: of none). */
 __attribute__((format(printf, 2, 3))) void cli_say(const char *verb, const char *format, ...);
 
+/** Names of files and commands are anybody's: what a terminal would obey is shown as '?'. */
+void cli_clean(char *text);
+
 /** The library's last error, without the path of the file in front. */
 const char *cli_reason(const char *path);
 

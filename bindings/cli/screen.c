@@ -1,227 +1,248 @@
 /* SPDX-License-Identifier: MIT */
 #include "screen.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <termios.h>
 #include <unistd.h>
 
 #include "say.h"
 
-/* As version 6 of its interface has them (curses.h). */
-#define A_REVERSE 0x040000
-#define A_DIM     0x100000
-#define A_BOLD    0x200000
-#define RED       1
-#define PAIR_1    0x100
+/* ECMA-48, and the private modes that xterm introduced: 1049 is the alternate screen, 25 the
+ * cursor, 7 whether lines that are too long go on in the next row. */
+#define TAKE      "\x1b[?1049h\x1b[?25l\x1b[?7l\x1b[2J"
+#define GIVE_BACK "\x1b[0m\x1b[?7h\x1b[?25h\x1b[?1049l"
+#define CLEAR     "\x1b[2J"
+
+#define ESCAPE_MS 25 /* within which the rest of the sequence of a key comes */
 
 static struct {
-    void *(*newterm)(const char *, FILE *, FILE *);
-    void *(*newwin)(int, int, int, int);
-    int (*resizeterm)(int, int);
-    void (*delscreen)(void *);
-    int (*endwin)(void);
-    int (*cbreak)(void);
-    int (*noecho)(void);
-    int (*curs_set)(int);
-    int (*keypad)(void *, bool);
-    void (*wtimeout)(void *, int);
-    int (*wgetch)(void *);
-    int (*werase)(void *);
-    int (*wmove)(void *, int, int);
-    int (*waddnstr)(void *, const char *, int);
-    int (*wattrset)(void *, int);
-    int (*wrefresh)(void *);
-    int (*getmaxx)(const void *);
-    int (*getmaxy)(const void *);
-    bool (*has_colors)(void);
-    int (*start_color)(void);
-    int (*use_default_colors)(void);
-    int (*init_pair)(short, short, short);
-} curses;
-
-static const struct {
-    const char *name;
-    void *function; /* where it goes */
-} functions[] = {
-#define FUNCTION(name)      \
-    {                       \
-#name, &curses.name \
-    }
-    FUNCTION(newterm),    FUNCTION(newwin),      FUNCTION(resizeterm),
-    FUNCTION(delscreen),  FUNCTION(endwin),      FUNCTION(cbreak),
-    FUNCTION(noecho),     FUNCTION(curs_set),    FUNCTION(keypad),
-    FUNCTION(wtimeout),   FUNCTION(wgetch),      FUNCTION(werase),
-    FUNCTION(wmove),      FUNCTION(waddnstr),    FUNCTION(wattrset),
-    FUNCTION(wrefresh),   FUNCTION(getmaxx),     FUNCTION(getmaxy),
-    FUNCTION(has_colors), FUNCTION(start_color), FUNCTION(use_default_colors),
-    FUNCTION(init_pair),
-#undef FUNCTION
-};
-
-static struct {
-    FILE *input, *output;
-    void *terminal; /* as ncurses has it */
-    void *page;     /* all of it; NULL: not ours */
-    bool has_red;
-} screen;
+    int input, output; /* -1: none */
+    struct termios before;
+    bool has_colors;
+    volatile sig_atomic_t is_taken; /* the page is shown, and the modes are ours */
+    volatile sig_atomic_t is_stale; /* what is shown, and the modes, may be others' by now */
+    unsigned rows, columns;
+    char *page, *shown; /* what is written of this frame, and was of the last one */
+    size_t length, shown_length, room;
+    char keys[64]; /* that were read and not looked at */
+    size_t key_count;
+} screen = {.input = -1, .output = -1};
 
 /* ---- the terminal ------------------------------------------------------------------------- */
 
-static bool load(const char *verb, const char *instead)
+/* Nobody may read it. */
+static void send(const char *bytes, size_t length)
 {
-    void *library = dlopen("libncursesw.so.6", RTLD_NOW | RTLD_LOCAL);
-    if (library == NULL) {
-        cli_say(verb, "the live view needs ncurses (libncursesw6 of Debian and Ubuntu): %s",
-                instead);
-        return false;
-    }
-    for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
-        void *function = dlsym(library, functions[i].name);
-        if (function == NULL) {
-            cli_say(verb, "libncursesw.so.6 has no %s: %s", functions[i].name, instead);
-            return false;
+    while (length > 0) {
+        ssize_t written = write(screen.output, bytes, length);
+        struct pollfd room = {.fd = screen.output, .events = POLLOUT};
+        if (written > 0) {
+            bytes += written;
+            length -= (size_t)written;
+        } else if (errno != EINTR && (errno != EAGAIN || poll(&room, 1, 1000) <= 0)) {
+            return;
         }
-        memcpy(functions[i].function, &function, sizeof function);
     }
-    return true;
+}
+
+/* Blocked, SIGTTOU lets the background change the modes of the terminal. */
+static void set_modes(const struct termios *modes)
+{
+    sigset_t blocked, before;
+    (void)sigemptyset(&blocked);
+    (void)sigaddset(&blocked, SIGTTOU);
+    (void)sigprocmask(SIG_BLOCK, &blocked, &before);
+    (void)tcsetattr(screen.input, TCSANOW, modes);
+    (void)sigprocmask(SIG_SETMASK, &before, NULL);
+}
+
+void cli_screen_pause(void)
+{
+    int error = errno;
+    if (screen.is_taken != 0) {
+        screen.is_taken = 0;
+        send(GIVE_BACK, sizeof GIVE_BACK - 1);
+        set_modes(&screen.before);
+    }
+    errno = error;
+}
+
+/* As the signal would have had it, when the handler returns: until then it is blocked. */
+static void give_back(int number)
+{
+    cli_screen_pause();
+    (void)signal(number, SIG_DFL);
+    (void)raise(number);
+}
+
+/* Whoever stopped us may have changed the terminal. */
+static void take_again(int number)
+{
+    (void)number;
+    screen.is_stale = 1;
+}
+
+/* That poll(2) is interrupted is enough: the size is asked for with each page. */
+static void note_size(int number)
+{
+    (void)number;
+}
+
+/* What ends or stops this process by itself gives the terminal back; what has a handler of its own,
+ * or is ignored, stays as it is. */
+static void take_signals(void)
+{
+    static const struct {
+        int number;
+        void (*handler)(int);
+    } signals[] = {
+        {SIGINT, give_back},  {SIGTERM, give_back}, {SIGHUP, give_back},   {SIGQUIT, give_back},
+        {SIGTSTP, give_back}, {SIGPIPE, give_back}, {SIGSEGV, give_back},  {SIGBUS, give_back},
+        {SIGABRT, give_back}, {SIGFPE, give_back},  {SIGILL, give_back},   {SIGALRM, give_back},
+        {SIGUSR1, give_back}, {SIGUSR2, give_back}, {SIGCONT, take_again}, {SIGWINCH, note_size}};
+    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
+        struct sigaction before;
+        struct sigaction action = {.sa_flags = 0};
+        action.sa_handler = signals[i].handler;
+        if (sigaction(signals[i].number, NULL, &before) == 0 && before.sa_handler == SIG_DFL) {
+            (void)sigaction(signals[i].number, &action, NULL);
+        }
+    }
 }
 
 /* A copy of the first of these that is a terminal, or the terminal of the session. */
-static FILE *open_one_of(const int *fds, size_t count, const char *mode)
+static int open_one_of(const int *fds, size_t count)
 {
     int fd = -1;
     for (size_t i = 0; i < count && fd < 0; i++) {
         fd = isatty(fds[i]) != 0 ? fcntl(fds[i], F_DUPFD_CLOEXEC, STDERR_FILENO + 1) : -1;
     }
-    fd = fd >= 0 ? fd : open("/dev/tty", O_RDWR | O_NOCTTY | O_CLOEXEC);
-    FILE *file = fd >= 0 ? fdopen(fd, mode) : NULL;
-    if (file == NULL && fd >= 0) {
-        (void)close(fd);
-    }
-    return file;
-}
-
-static void close_files(void)
-{
-    if (screen.input != NULL) {
-        (void)fclose(screen.input);
-    }
-    if (screen.output != NULL) {
-        (void)fclose(screen.output);
-    }
-    screen.input = screen.output = NULL;
+    return fd >= 0 ? fd : open("/dev/tty", O_RDWR | O_NOCTTY | O_CLOEXEC);
 }
 
 /* What is in the background would be stopped by the terminal. */
-static bool open_files(const char *verb, const char *instead)
+static bool open_terminal(const char *verb, const char *instead)
 {
     static const int inputs[] = {STDIN_FILENO}, outputs[] = {STDOUT_FILENO, STDERR_FILENO};
-    screen.input = open_one_of(inputs, 1, "r");
-    screen.output = open_one_of(outputs, 2, "w");
-    if (screen.input == NULL || screen.output == NULL) {
+    screen.input = open_one_of(inputs, 1);
+    screen.output = open_one_of(outputs, 2);
+    if (screen.output < 0 || tcgetattr(screen.input, &screen.before) != 0) {
         cli_say(verb, "a terminal is needed: %s", instead);
         return false;
     }
-    pid_t foreground = tcgetpgrp(fileno(screen.input));
+    pid_t foreground = tcgetpgrp(screen.input);
     if (foreground >= 0 && foreground != getpgrp()) {
         cli_say(verb, "the live view must run in the foreground of the terminal: %s", instead);
+        return false;
+    }
+    const char *kind = getenv("TERM");
+    if (kind == NULL || kind[0] == '\0' || strcmp(kind, "dumb") == 0) {
+        cli_say(verb, "the live view does not work on a terminal with TERM=%.64s: %s",
+                kind != NULL ? kind : "", instead);
         return false;
     }
     return true;
 }
 
-static void take_colours(void)
+static void take(void)
 {
-    const char *no_color = getenv("NO_COLOR");
-    if ((no_color == NULL || no_color[0] == '\0') && curses.has_colors()) {
-        (void)curses.start_color();
-        (void)curses.use_default_colors();
-        screen.has_red = curses.init_pair(1, RED, -1) == 0;
+    struct termios modes = screen.before;
+    modes.c_lflag &= ~(tcflag_t)(ICANON | ECHO);
+    modes.c_cc[VMIN] = 0; /* only what is there already is read */
+    modes.c_cc[VTIME] = 0;
+    take_signals();
+    set_modes(&modes);
+    screen.is_taken = 1;
+    screen.is_stale = 0;
+    send(TAKE, sizeof TAKE - 1);
+    screen.shown_length = 0;
+}
+
+/* For a terminal that does not know its size, that of a VT100. */
+static void measure(void)
+{
+    struct winsize size = {0};
+    bool is_known =
+        ioctl(screen.output, TIOCGWINSZ, &size) == 0 && size.ws_row > 0 && size.ws_col > 0;
+    unsigned rows = is_known ? size.ws_row : 24, columns = is_known ? size.ws_col : 80;
+    if (rows != screen.rows || columns != screen.columns) {
+        screen.rows = rows;
+        screen.columns = columns;
+        screen.shown_length = 0;
     }
 }
 
 bool cli_screen_open(const char *verb, const char *instead)
 {
-    if (!open_files(verb, instead) || !load(verb, instead)) {
-        close_files();
-        return false;
-    }
-    const char *kind = getenv("TERM");
-    screen.terminal = kind != NULL ? curses.newterm(kind, screen.output, screen.input) : NULL;
-    screen.page = screen.terminal != NULL ? curses.newwin(0, 0, 0, 0) : NULL;
-    if (screen.page == NULL) {
-        cli_say(verb, "the live view does not work on a terminal with TERM=%.64s: %s",
-                kind != NULL ? kind : "", instead);
+    static bool is_registered;
+    if (!open_terminal(verb, instead)) {
         cli_screen_close();
         return false;
     }
-    (void)curses.cbreak();
-    (void)curses.noecho();
-    (void)curses.curs_set(0);
-    (void)curses.keypad(screen.page, true);
-    take_colours();
+    const char *no_color = getenv("NO_COLOR");
+    screen.has_colors = no_color == NULL || no_color[0] == '\0';
+    is_registered = is_registered || atexit(cli_screen_pause) == 0;
+    take();
+    measure();
     return true;
-}
-
-void cli_screen_pause(void)
-{
-    if (screen.terminal != NULL) {
-        (void)curses.endwin();
-    }
 }
 
 void cli_screen_close(void)
 {
-    if (screen.terminal != NULL) {
-        (void)curses.endwin();
-        curses.delscreen(screen.terminal);
+    cli_screen_pause();
+    if (screen.input >= 0) {
+        (void)close(screen.input);
     }
-    screen.terminal = screen.page = NULL;
-    close_files();
+    if (screen.output >= 0) {
+        (void)close(screen.output);
+    }
+    screen.input = screen.output = -1;
+    free(screen.page);
+    free(screen.shown);
+    screen.page = screen.shown = NULL;
+    screen.length = screen.shown_length = screen.room = screen.key_count = 0;
 }
 
 bool cli_screen_is_there(void)
 {
-    struct pollfd terminal = {.fd = fileno(screen.input), .events = POLLIN};
+    struct pollfd terminal = {.fd = screen.input, .events = POLLIN};
     return poll(&terminal, 1, 0) <= 0 || (terminal.revents & (POLLHUP | POLLERR | POLLNVAL)) == 0;
 }
 
-/* ---- the page ----------------------------------------------------------------------------- */
-
 unsigned cli_screen_columns(void)
 {
-    return (unsigned)curses.getmaxx(screen.page);
+    return screen.columns;
 }
 
 unsigned cli_screen_rows(void)
 {
-    return (unsigned)curses.getmaxy(screen.page);
+    return screen.rows;
 }
 
-static int attributes_of(enum cli_style style)
+/* ---- the page ----------------------------------------------------------------------------- */
+
+static void put(const char *bytes, size_t length)
 {
-    switch (style) {
-    case CLI_BOLD:
-        return A_BOLD;
-    case CLI_DIM:
-        return A_DIM;
-    case CLI_WARNING:
-        return A_BOLD | (screen.has_red ? PAIR_1 : 0);
-    default:
-        return 0;
+    if (screen.length + length > screen.room) {
+        screen.room = 2 * (screen.length + length);
+        screen.page = cli_grow(screen.page, screen.room);
+        screen.shown = cli_grow(screen.shown, screen.room);
     }
+    memcpy(screen.page + screen.length, bytes, length);
+    screen.length += length;
 }
 
 /* As much of a text as has that many columns: bytes that go on with a letter take none. */
-static int bytes_of(const char *text, unsigned columns)
+static size_t bytes_of(const char *text, unsigned columns)
 {
-    int bytes = 0;
+    size_t bytes = 0;
     for (unsigned seen = 0; text[bytes] != '\0'; bytes++) {
         seen += ((unsigned char)text[bytes] & 0xc0U) != 0x80U ? 1 : 0;
         if (seen > columns) {
@@ -231,50 +252,114 @@ static int bytes_of(const char *text, unsigned columns)
     return bytes;
 }
 
-static void show_line(unsigned row, const char *text, int attributes)
+static const char *attributes_of(enum cli_style style)
 {
-    (void)curses.wmove(screen.page, (int)row, 0);
-    (void)curses.wattrset(screen.page, attributes);
-    (void)curses.waddnstr(screen.page, text, bytes_of(text, cli_screen_columns()));
+    switch (style) {
+    case CLI_BOLD:
+        return "\x1b[1m";
+    case CLI_DIM:
+        return "\x1b[2m";
+    case CLI_WARNING:
+        return screen.has_colors ? "\x1b[1;31m" : "\x1b[1m";
+    default:
+        return "";
+    }
 }
 
-/* Whoever handles SIGWINCH itself is not told by ncurses. */
-static void fit(void)
+/* The row is erased first: behind a full one, some terminals would erase its last column. */
+static void put_row(unsigned row, const char *text, enum cli_style style, bool is_marked)
 {
-    struct winsize size = {0};
-    if (ioctl(fileno(screen.output), TIOCGWINSZ, &size) == 0 && size.ws_row > 0 &&
-        size.ws_col > 0 &&
-        (size.ws_row != cli_screen_rows() || size.ws_col != cli_screen_columns())) {
-        (void)curses.resizeterm(size.ws_row, size.ws_col);
+    char clean[CLI_FRAME_BYTES], place[32];
+    const char *attributes = attributes_of(style);
+    (void)snprintf(clean, sizeof clean, "%s", text);
+    cli_clean(clean);
+    put(place, (size_t)snprintf(place, sizeof place, "\x1b[%u;1H\x1b[2K", row + 1));
+    put(attributes, strlen(attributes));
+    put("\x1b[7m", is_marked ? 4 : 0);
+    put(clean, bytes_of(clean, screen.columns));
+    put("\x1b[0m", 4);
+}
+
+/* What is there already is not written again. */
+static void send_page(void)
+{
+    bool is_same = screen.length == screen.shown_length &&
+                   memcmp(screen.page, screen.shown, screen.length) == 0;
+    if (is_same) {
+        return;
     }
+    if (screen.shown_length == 0) {
+        send(CLEAR, sizeof CLEAR - 1);
+    }
+    send(screen.page, screen.length);
+    memcpy(screen.shown, screen.page, screen.length);
+    screen.shown_length = screen.length;
 }
 
 void cli_screen_show(const struct cli_frame *frame, size_t first, uint64_t selected,
                      const char *bottom)
 {
-    fit();
-    unsigned rows = cli_screen_rows();
-    (void)curses.werase(screen.page);
-    for (unsigned row = 0; row + 1 < rows && first + row < frame->count; row++) {
-        const struct cli_line *line = &frame->lines[first + row];
-        bool is_marked = selected != 0 && line->scope == selected;
-        show_line(row, line->text, attributes_of(line->style) | (is_marked ? A_REVERSE : 0));
+    if (screen.is_taken == 0 || screen.is_stale != 0) {
+        take();
     }
-    if (rows > 0) {
-        show_line(rows - 1, bottom, A_DIM);
+    measure();
+    screen.length = 0;
+    for (unsigned row = 0; row + 1 < screen.rows; row++) {
+        bool is_line = first + row < frame->count;
+        const struct cli_line *line = is_line ? &frame->lines[first + row] : NULL;
+        bool is_marked = is_line && selected != 0 && line->scope == selected;
+        put_row(row, is_line ? line->text : "", is_line ? line->style : CLI_PLAIN, is_marked);
     }
-    (void)curses.wrefresh(screen.page);
+    put_row(screen.rows - 1, bottom, CLI_DIM, false);
+    send_page();
 }
 
-/* What ncurses has read already is no longer in the terminal. */
+/* ---- keys --------------------------------------------------------------------------------- */
+
+static void read_keys(void)
+{
+    ssize_t got =
+        read(screen.input, screen.keys + screen.key_count, sizeof screen.keys - screen.key_count);
+    screen.key_count += got > 0 ? (size_t)got : 0;
+}
+
+static void drop_keys(size_t count)
+{
+    screen.key_count -= count;
+    memmove(screen.keys, screen.keys + count, screen.key_count);
+}
+
+/* ESC [ A, or ESC O A where the cursor keys are those of an application: parameters end with a
+ * letter. */
+static int take_sequence(void)
+{
+    size_t length = 2;
+    while (length < screen.key_count && (screen.keys[length] < '@' || screen.keys[length] > '~')) {
+        length++;
+    }
+    char last = length < screen.key_count ? screen.keys[length] : '\0';
+    drop_keys(length < screen.key_count ? length + 1 : screen.key_count);
+    return last == 'A' ? CLI_KEY_UP : last == 'B' ? CLI_KEY_DOWN : CLI_KEY_NONE;
+}
+
 int cli_screen_key(int fd, int milliseconds)
 {
-    struct pollfd files[] = {{.fd = fileno(screen.input), .events = POLLIN},
-                             {.fd = fd, .events = POLLIN}};
-    curses.wtimeout(screen.page, 0);
-    int key = curses.wgetch(screen.page);
-    if (key == CLI_KEY_NONE && poll(files, 2, milliseconds) > 0 && files[0].revents != 0) {
-        key = curses.wgetch(screen.page);
+    struct pollfd files[] = {{.fd = screen.input, .events = POLLIN}, {.fd = fd, .events = POLLIN}};
+    if (screen.key_count == 0 && poll(files, 2, milliseconds) > 0 && files[0].revents != 0) {
+        read_keys();
     }
+    if (screen.key_count == 0) {
+        return CLI_KEY_NONE;
+    }
+    if (screen.keys[0] == CLI_KEY_ESCAPE && screen.key_count == 1 &&
+        poll(files, 1, ESCAPE_MS) > 0) {
+        read_keys();
+    }
+    if (screen.keys[0] == CLI_KEY_ESCAPE && screen.key_count > 1 &&
+        (screen.keys[1] == '[' || screen.keys[1] == 'O')) {
+        return take_sequence();
+    }
+    int key = (unsigned char)screen.keys[0];
+    drop_keys(1);
     return key;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Owns the terminal as a whole page: ncurses, which is loaded when a page is wanted.  The terminal
- * is that of stdin and stdout, or of stderr, or of the session where these are no terminals.
+ * Owns the terminal as a whole page, by the control sequences of ECMA-48.  The terminal is that of
+ * stdin and stdout, or of stderr, or of the session where these are no terminals.  However this
+ * process ends, the terminal is given back, except by SIGKILL.
  */
 #ifndef RESMON_CLI_SCREEN_H
 #define RESMON_CLI_SCREEN_H
@@ -14,9 +15,8 @@
 
 #define CLI_KEY_NONE   (-1)
 #define CLI_KEY_ESCAPE 27
-#define CLI_KEY_DOWN   258 /* as ncurses has them */
-#define CLI_KEY_UP     259
-#define CLI_KEY_RESIZE 410
+#define CLI_KEY_DOWN   256 /* no byte has these */
+#define CLI_KEY_UP     257
 
 /** Takes the terminal; false, and a line that says why, with what is to be done `instead`. */
 bool cli_screen_open(const char *verb, const char *instead);
@@ -24,7 +24,8 @@ bool cli_screen_open(const char *verb, const char *instead);
 /** Gives it back; nothing, if it is not ours. */
 void cli_screen_close(void);
 
-/** Gives it back until the next page is shown: this process is about to be stopped. */
+/** Gives it back until the next page is shown: this process is about to be stopped, or to end.
+ * Async-signal-safe. */
 void cli_screen_pause(void);
 
 unsigned cli_screen_columns(void);

@@ -65,15 +65,10 @@ class Terminal:
 
 class Page(place.Case):
     def terminal(self, *words, **environment):
-        places = (f"{base}/terminfo/x/xterm-256color" for base in ("/etc", "/lib", "/usr/lib", "/usr/share"))
-        if not any(map(os.path.exists, places)):
-            self.skipTest("no terminal xterm-256color is known here (Debian: ncurses-base)")
         terminal = Terminal(*words, **environment)
         self.addCleanup(terminal.process.kill)
-        if not terminal.read_until(r"memory|ncurses"):
+        if not terminal.read_until(r"memory"):
             self.fail(f"no page: {terminal.text!r}")
-        if "ncurses" in terminal.text:
-            self.skipTest("ncurses is not installed")
         return terminal
 
 
@@ -129,6 +124,75 @@ class Live(Page):
         self.assertTrue(terminal.read_until(r"it has ended"))
         terminal.type("q")
         self.assertEqual(terminal.end(), 0)
+
+    def modes(self, terminal):
+        return termios.tcgetattr(terminal.master)
+
+    def test_a_signal_gives_the_terminal_back(self):
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGSEGV):
+            terminal = self.terminal("live", "-n", "0.2", self.sleeper.pid)
+            taken = self.modes(terminal)
+            terminal.process.send_signal(number)
+            self.assertEqual(terminal.process.wait(100), -number)
+            self.assertTrue(terminal.read_until(r"\x1b\[\?25h\x1b\[\?1049l$"), terminal.text[-200:])
+            self.assertFalse(taken[3] & termios.ECHO)
+            self.assertTrue(self.modes(terminal)[3] & termios.ECHO and self.modes(terminal)[3] & termios.ICANON)
+            terminal.end()
+
+    def test_a_page_that_is_stopped_and_goes_on(self):
+        terminal = self.terminal("live", "-n", "0.2", self.sleeper.pid)
+        stat = pathlib.Path(f"/proc/{terminal.process.pid}/stat")
+        terminal.process.send_signal(signal.SIGSTOP)
+        place.until(lambda: stat.read_text(encoding="utf-8").rpartition(")")[2].split()[0] == "T")
+        changed = self.modes(terminal)
+        changed[3] |= termios.ECHO | termios.ICANON  # as a shell does
+        termios.tcsetattr(terminal.master, termios.TCSANOW, changed)
+        terminal.text = ""
+        terminal.process.send_signal(signal.SIGCONT)
+        self.assertTrue(terminal.read_until(r"(?s)1049h.*q end"), terminal.text)
+        self.assertFalse(self.modes(terminal)[3] & termios.ECHO)
+        terminal.type("q")
+        self.assertEqual(terminal.end(), 0)
+
+    def test_the_page_follows_the_size_of_the_terminal(self):
+        terminal = self.terminal("live", "-n", "0.2", self.sleeper.pid)
+        self.assertTrue(terminal.read_until(r"\x1b\[30;1H[^\n]* q end  p pause .*fold one"))
+        terminal.text = ""
+        fcntl.ioctl(terminal.master, termios.TIOCSWINSZ, struct.pack("HHHH", 12, 40, 0, 0))
+        self.assertTrue(terminal.read_until(r"\x1b\[12;1H\x1b\[2K\x1b\[2m q end  p pause"), terminal.text)
+        rows = re.findall(r"\x1b\[(\d+);1H\x1b\[2K(?:\x1b\[[0-9;]*m)*([^\x1b]*)", terminal.text)
+        self.assertLessEqual(max(int(row) for row, _ in rows), 12)
+        self.assertLessEqual(max(len(text) for _, text in rows), 40)
+        terminal.type("\x1b")  # alone, it is the key that ends
+        self.assertEqual(terminal.end(), 0)
+
+    def test_keys_of_the_cursor_are_no_escape(self):
+        terminal = self.terminal("live", "-n", "0.2", self.sleeper.pid)
+        for keys in ("\x1b[A\x1b[B", "\x1bOA\x1bOB", "\x1b[1;5C\x1b[3~", "p"):
+            terminal.type(keys)
+        self.assertTrue(terminal.read_until(r"paused"))
+        terminal.type("q")
+        self.assertEqual(terminal.end(), 0)
+
+    def test_terminals_that_cannot_have_a_page(self):
+        for kind in ("dumb", ""):
+            terminal = Terminal("live", self.sleeper.pid, TERM=kind)
+            self.assertTrue(terminal.read_until(rf"TERM={kind}: --once prints the values once"), terminal.text)
+            self.assertEqual(terminal.end(), 1)
+            self.assertNotIn("\x1b", terminal.text)
+
+    def test_a_name_is_no_sequence_of_the_terminal(self):
+        """Colors are those of the page alone, and there are none with NO_COLOR."""
+        program = subprocess.Popen([sys.executable, "-c", "import time\n"
+                                    "open('/proc/self/comm', 'w').write('\\x1b[31mred')\ntime.sleep(1000)"])
+        self.addCleanup(program.wait)
+        self.addCleanup(program.kill)
+        place.until(lambda: "red" in pathlib.Path(f"/proc/{program.pid}/comm").read_text(encoding="utf-8"))
+        terminal = self.terminal("live", "-n", "0.2", program.pid, NO_COLOR="1")
+        self.assertTrue(terminal.read_until(r"q end"))
+        terminal.type("q")
+        self.assertEqual(terminal.end(), 0)
+        self.assertNotRegex(terminal.text, r"\x1b\[[0-9;]*3[0-9]m")
 
     def test_a_terminal_that_goes_away(self):
         terminal = self.terminal("live", "-n", "0.1", self.sleeper.pid)
@@ -224,8 +288,8 @@ class Run(Page):
     def test_a_command_that_cannot_be(self):
         done = Terminal("run", "--live", "--", "nonexistent-command")
         self.addCleanup(done.process.kill)
-        self.assertTrue(done.read_until("No such file|ncurses"), done.text)
-        self.assertIn(done.end(), (125, 127))
+        self.assertTrue(done.read_until("No such file"), done.text)
+        self.assertEqual(done.end(), 127)
 
 
 if __name__ == "__main__":
