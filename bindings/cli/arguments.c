@@ -46,90 +46,74 @@ void cli_text_free(struct cli_text *text)
 
 /* ---- what getopt_long() is to know -------------------------------------------------------- */
 
-#define OWN     1000 /* + the index of the verb's option */
-#define LIBRARY 2000
-#define HELP    'h'
-#define JSON    3000
-#define ALL     3001 /* of help */
-
-#define MOST_OWN 32 /* options of a verb */
+#define FIRST 1000 /* + the index of the flag: no letter is as much */
 
 struct known {
     struct option *longs;
-    char (*names)[CLI_KEY_BYTES]; /* of the library's */
-    const struct cli_option *own[MOST_OWN];
-    char letters[80];
     size_t count;
+    struct flag {
+        struct cli_flag is; /* its `library` is not valid any more, but for NULL */
+        bool is_secret;
+    } * flags;
+    size_t flag_count;
+    char letters[80];
 };
 
-static void add_long(struct known *known, const char *name, int has_argument, int value)
+static void add_long(struct known *known, const char *name, int has_value)
 {
-    known->longs[known->count++] = (struct option){name, has_argument, NULL, value};
-}
-
-static void add_own(struct known *known, const struct cli_command *command)
-{
-    size_t index = 0;
-    size_t length = strlen(known->letters);
-    for (const struct cli_option *option = NULL;
-         (option = cli_option_after(command, option)) != NULL; index++) {
-        int has_argument = option->argument == NULL     ? no_argument
-                           : option->argument[0] == '[' ? optional_argument
-                                                        : required_argument;
-        known->own[index] = option;
-        add_long(known, option->key, has_argument, OWN + (int)index);
-        if (option->letter != '\0') {
-            known->letters[length++] = option->letter;
-            for (int i = 0; i < has_argument; i++) {
-                known->letters[length++] = ':';
-            }
-            known->letters[length] = '\0';
-        }
-    }
+    known->longs = cli_grow(known->longs, (known->count + 2) * sizeof *known->longs);
+    known->longs[known->count++] =
+        (struct option){name, has_value, NULL, FIRST + (int)known->flag_count};
+    known->longs[known->count] = (struct option){NULL, 0, NULL, 0};
 }
 
 /* "stack_hz" as people write it on command lines: "--stack-hz". */
-static void add_dashed(struct known *known, const char *name, int has_argument, int value)
+static void add_dashed(struct known *known, const char *name, int has_value)
 {
     if (strchr(name, '_') == NULL) {
         return;
     }
     char *dashed = cli_grow(NULL, strlen(name) + 1);
-    size_t length = 0;
-    for (; name[length] != '\0'; length++) {
-        dashed[length] = name[length] == '_' ? '-' : name[length];
+    (void)strcpy(dashed, name);
+    for (char *at = dashed; (at = strchr(at, '_')) != NULL;) {
+        *at = '-';
     }
-    dashed[length] = '\0';
-    add_long(known, dashed, has_argument, value);
+    add_long(known, dashed, has_value);
 }
 
-static void add_library(struct known *known, const struct cli_command *command)
+static void know_flag(const struct cli_flag *flag, void *context)
 {
-    for (size_t i = 0; i < resmon_option_count(); i++) {
-        resmon_option option = {.struct_size = sizeof option};
-        if (resmon_option_at(i, &option) == RESMON_OK && cli_command_takes(command, &option)) {
-            cli_option_name(&option, known->names[i]);
-            add_long(known, known->names[i], cli_option_has_value(&option), LIBRARY + (int)i);
-            add_dashed(known, known->names[i], cli_option_has_value(&option), LIBRARY + (int)i);
-        }
+    struct known *known = context;
+    struct flag *own = &known->flags[known->flag_count];
+    size_t length = strlen(known->letters);
+    own->is = *flag;
+    own->is_secret = flag->library != NULL && strcmp(flag->library->type, "secret") == 0;
+    add_long(known, own->is.key, flag->has_value);
+    if (flag->library != NULL) {
+        add_dashed(known, own->is.key, flag->has_value);
     }
+    if (flag->letter != '\0') {
+        (void)snprintf(known->letters + length, sizeof known->letters - length, "%c%.*s",
+                       flag->letter, flag->has_value, "::");
+    }
+    known->flag_count++;
 }
 
+static void count_flag(const struct cli_flag *flag, void *count)
+{
+    (void)flag;
+    (*(size_t *)count)++;
+}
+
+/* Keys of what was said point into the flags: these do not move. */
 static void know(struct known *known, const struct cli_command *command)
 {
-    size_t most = 2 * resmon_option_count() + 40;
-    *known = (struct known){.longs = cli_grow(NULL, most * sizeof *known->longs),
-                            .names = cli_grow(NULL, resmon_option_count() * CLI_KEY_BYTES)};
-    (void)snprintf(known->letters, sizeof known->letters, "%s:h",
-                   (command->traits & CLI_RUNS) != 0 ? "+" : "");
-    add_long(known, "help", no_argument, HELP);
-    add_long(known, "help-all", no_argument, ALL);
-    if ((command->traits & CLI_TABLE) != 0) {
-        add_long(known, "json", no_argument, JSON);
-    }
-    add_own(known, command);
-    add_library(known, command);
-    known->longs[known->count] = (struct option){NULL, 0, NULL, 0};
+    size_t count = 0;
+    cli_each_option(command, count_flag, &count);
+    *known = (struct known){.flags = cli_grow(NULL, count * sizeof *known->flags)};
+    (void)snprintf(known->letters, sizeof known->letters,
+                   "%s:", (command->traits & CLI_RUNS) != 0 ? "+" : "");
+    cli_each_option(command, know_flag, known);
 }
 
 /* ---- reading ------------------------------------------------------------------------------ */
@@ -155,22 +139,21 @@ static const char *hide(struct cli_arguments *arguments, char *value)
 }
 
 /* A token, or an address with a password. */
-static bool is_secret(size_t index, const char *value)
+static bool is_secret(const struct flag *flag, const char *value)
 {
-    resmon_option option = {.struct_size = sizeof option};
     const char *host = strstr(value, "://");
-    return (resmon_option_at(index, &option) == RESMON_OK && strcmp(option.type, "secret") == 0) ||
-           (host != NULL && strchr(host, '@') != NULL);
+    return flag->is_secret || (host != NULL && strchr(host, '@') != NULL);
 }
 
-static const struct cli_option *own_of(const struct known *known, int found)
+/* NULL: there is none. */
+static const struct flag *flag_of(const struct known *known, int found)
 {
-    if (found >= OWN && found < LIBRARY) {
-        return known->own[found - OWN];
+    if (found >= FIRST) {
+        return &known->flags[found - FIRST];
     }
-    for (size_t i = 0; i < MOST_OWN && known->own[i] != NULL; i++) {
-        if (known->own[i]->letter == found) {
-            return known->own[i];
+    for (size_t i = 0; i < known->flag_count; i++) {
+        if (known->flags[i].is.letter == found) {
+            return &known->flags[i];
         }
     }
     return NULL;
@@ -229,21 +212,18 @@ static bool refuse(const struct cli_arguments *arguments, const struct known *kn
 
 static bool take(struct cli_arguments *arguments, const struct known *known, int found, char *word)
 {
-    const struct cli_option *own = own_of(known, found);
-    if (own != NULL) {
-        bool is_stdout = strcmp(own->key, "output") == 0 && strcmp(optarg, "-") == 0;
-        note(&arguments->said, &arguments->said_count, own->key, is_stdout ? CLI_STDOUT : optarg);
-    } else if (found >= LIBRARY && found < JSON) {
-        size_t index = (size_t)(found - LIBRARY);
-        const char *value =
-            optarg != NULL && is_secret(index, optarg) ? hide(arguments, optarg) : optarg;
-        note(&arguments->of_library, &arguments->of_library_count, known->names[index], value);
-    } else if (found == JSON || found == HELP || found == ALL) {
-        const char *key = found == JSON ? "json" : found == HELP ? "help" : "help-all";
-        note(&arguments->said, &arguments->said_count, key, NULL);
-    } else if (!take_label(arguments, word)) {
-        return refuse(arguments, known, found, word);
+    const struct flag *flag = flag_of(known, found);
+    if (flag == NULL) {
+        return take_label(arguments, word) || refuse(arguments, known, found, word);
     }
+    if (flag->is.library != NULL) {
+        const char *value =
+            optarg != NULL && is_secret(flag, optarg) ? hide(arguments, optarg) : optarg;
+        note(&arguments->of_library, &arguments->of_library_count, flag->is.key, value);
+        return true;
+    }
+    bool is_stdout = strcmp(flag->is.key, "output") == 0 && strcmp(optarg, "-") == 0;
+    note(&arguments->said, &arguments->said_count, flag->is.key, is_stdout ? CLI_STDOUT : optarg);
     return true;
 }
 
@@ -260,7 +240,7 @@ static int count_behind(int argc, char **argv)
 bool cli_arguments_read(const struct cli_command *command, int argc, char **argv,
                         struct cli_arguments *ret_arguments)
 {
-    static struct known known; /* keys of what was said point into it */
+    static struct known known;
     bool is_right = true;
     const int behind = count_behind(argc, argv);
     *ret_arguments = (struct cli_arguments){.command = command};

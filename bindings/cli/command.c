@@ -20,7 +20,16 @@ static const struct cli_command commands[] = {
 #include "commands.def"
 };
 
-static const struct cli_option options[] = {
+/* Of a verb's own. */
+struct option {
+    int verb;
+    const char *key;
+    char letter;          /* '\0': none */
+    const char *argument; /* NULL: none; "[X]": may be left out */
+    const char *help;
+};
+
+static const struct option options[] = {
 #define CLI_OPTION(name, key, letter, argument, help) {VERB_##name, key, letter, argument, help},
 #include "commands.def"
 };
@@ -30,10 +39,6 @@ static const struct cli_example examples[] = {
 #include "commands.def"
 };
 
-static const struct cli_common commons[] = {
-#define CLI_COMMON(group, key) {group, key},
-#include "commands.def"
-};
 /* clang-format on */
 
 const struct cli_command *cli_command_at(size_t index)
@@ -51,17 +56,6 @@ const struct cli_command *cli_command_find(const char *name)
     return NULL;
 }
 
-const struct cli_option *cli_option_after(const struct cli_command *command,
-                                          const struct cli_option *before)
-{
-    for (size_t i = before != NULL ? (size_t)(before - options) + 1 : 0; i < COUNT(options); i++) {
-        if (options[i].verb == (int)(command - commands)) {
-            return &options[i];
-        }
-    }
-    return NULL;
-}
-
 const struct cli_example *cli_example_after(const struct cli_command *command,
                                             const struct cli_example *before)
 {
@@ -74,7 +68,7 @@ const struct cli_example *cli_example_after(const struct cli_command *command,
     return NULL;
 }
 
-/* ---- options of the library --------------------------------------------------------------- */
+/* ---- options ------------------------------------------------------------------------------ */
 
 bool cli_is_of_scopes(const char *key)
 {
@@ -96,7 +90,7 @@ static bool is_ours(const struct cli_command *command, const char *key)
     return false;
 }
 
-bool cli_command_takes(const struct cli_command *command, const resmon_option *option)
+static bool takes(const struct cli_command *command, const resmon_option *option)
 {
     if ((command->traits & CLI_PUSHES) != 0) {
         return strcmp(option->owner, "mlflow") == 0 || strcmp(option->owner, "pushgateway") == 0;
@@ -107,16 +101,7 @@ bool cli_command_takes(const struct cli_command *command, const resmon_option *o
     return (command->traits & CLI_OBSERVES) != 0 && (is_of_sink || !is_ours(command, option->key));
 }
 
-void cli_option_name(const resmon_option *option, char name[CLI_KEY_BYTES])
-{
-    bool is_plain =
-        strcmp(option->owner, "monitor") == 0 || strcmp(option->owner, "environment") == 0;
-    (void)snprintf(name, CLI_KEY_BYTES, "%s%s%s", is_plain ? "" : option->owner,
-                   is_plain || option->is_main != 0 ? "" : ".",
-                   is_plain || option->is_main == 0 ? option->key : "");
-}
-
-int cli_option_has_value(const resmon_option *option)
+static int has_value(const resmon_option *option)
 {
     if (strcmp(option->type, "flag") == 0) {
         return 0;
@@ -126,23 +111,60 @@ int cli_option_has_value(const resmon_option *option)
     return option->has_bare != 0 || may_be_left_out ? 2 : 1;
 }
 
-const struct cli_common *cli_common_at(size_t index)
+static struct cli_flag flag_of_own(const struct option *option)
 {
-    return index < COUNT(commons) ? &commons[index] : NULL;
+    struct cli_flag flag = {.letter = option->letter, .help = option->help};
+    const char *argument = option->argument;
+    (void)snprintf(flag.key, sizeof flag.key, "%s", option->key);
+    if (argument != NULL) {
+        flag.has_value = argument[0] == '[' ? 2 : 1;
+        argument += argument[0] == '[' ? 1 : 0;
+        (void)snprintf(flag.argument, sizeof flag.argument, "%.*s", (int)strcspn(argument, "]"),
+                       argument);
+    }
+    return flag;
 }
 
-bool cli_common_find(const struct cli_common *common, resmon_option *ret_option)
+static struct cli_flag flag_of_library(const resmon_option *option)
 {
-    char name[CLI_KEY_BYTES];
-    for (size_t i = 0; i < resmon_option_count(); i++) {
-        if (resmon_option_at(i, ret_option) == RESMON_OK) {
-            cli_option_name(ret_option, name);
-            if (strcmp(name, common->key) == 0) {
-                return true;
-            }
+    struct cli_flag flag = {
+        .has_value = has_value(option), .help = option->help, .library = option};
+    bool is_plain =
+        strcmp(option->owner, "monitor") == 0 || strcmp(option->owner, "environment") == 0;
+    (void)snprintf(flag.key, sizeof flag.key, "%s%s%s", is_plain ? "" : option->owner,
+                   is_plain || option->is_main != 0 ? "" : ".",
+                   is_plain || option->is_main == 0 ? option->key : "");
+    for (size_t i = 0; option->type[i] != '\0' && i + 1 < sizeof flag.argument; i++) {
+        flag.argument[i] = (char)(option->type[i] - 'a' + 'A');
+    }
+    return flag;
+}
+
+void cli_each_option(const struct cli_command *command,
+                     void (*visit)(const struct cli_flag *flag, void *context), void *context)
+{
+    static const struct cli_flag help = {.key = "help", .letter = 'h', .help = "show the help"};
+    static const struct cli_flag all = {.key = "help-all", .help = "show all of the help"};
+    static const struct cli_flag json = {
+        .key = "json", .help = "print JSON: a list of objects, values in SI units"};
+    visit(&help, context);
+    visit(&all, context);
+    for (size_t i = 0; i < COUNT(options); i++) {
+        if (options[i].verb == (int)(command - commands)) {
+            const struct cli_flag flag = flag_of_own(&options[i]);
+            visit(&flag, context);
         }
     }
-    return false;
+    if ((command->traits & CLI_TABLE) != 0) {
+        visit(&json, context);
+    }
+    for (size_t i = 0; i < resmon_option_count(); i++) {
+        resmon_option option = {.struct_size = sizeof option};
+        if (resmon_option_at(i, &option) == RESMON_OK && takes(command, &option)) {
+            const struct cli_flag flag = flag_of_library(&option);
+            visit(&flag, context);
+        }
+    }
 }
 
 /* ---- words that are nearly right ---------------------------------------------------------- */

@@ -24,22 +24,21 @@
 #define CLI_NOT_EXECUTABLE 126
 #define CLI_NOT_FOUND      127
 
-struct cli_option {
-    int verb;
-    const char *key;
-    char letter;          /* '\0': none */
-    const char *argument; /* NULL: none; "[X]": may be left out */
-    const char *help;
-};
-
 struct cli_example {
     int verb;
     const char *line, *what;
 };
 
-/** An option of the library that help shows on its first screen. */
-struct cli_common {
-    const char *group, *key;
+#define CLI_KEY_BYTES 64
+
+/* An option of a verb on the command line: its own, or one of the library. */
+struct cli_flag {
+    char key[CLI_KEY_BYTES]; /* as RESMON has it: "interval", "json", "json.interval" */
+    char letter;             /* '\0': none */
+    int has_value;           /* 0: none, 1: it has, 2: it may be left out */
+    char argument[32];       /* what help calls the value: "FILE", "DURATION" */
+    const char *help;
+    const resmon_option *library; /* NULL: the verb's own */
 };
 
 struct cli_arguments;
@@ -58,30 +57,25 @@ const struct cli_command *cli_command_at(size_t index);
 const struct cli_command *cli_command_find(const char *name);
 
 /** The one after `before` (NULL: the first) of the verb's; NULL past the end. */
-const struct cli_option *cli_option_after(const struct cli_command *command,
-                                          const struct cli_option *before);
 const struct cli_example *cli_example_after(const struct cli_command *command,
                                             const struct cli_example *before);
+
+/** Help of a verb: one screen, or all; NULL: of the command as a whole.  False: stdout cannot be
+ * written to. */
+bool cli_help_print(const struct cli_command *command, bool is_all);
+
+/** A verb that completions of shells use, and help does not show: the words of a command line up to
+ * the one that is completed.  Prints what may stand there, with a tab before its help; or
+ * "@command N": from word N on, it is a command of the user's.  The exit status. */
+int cli_complete(char *const *words, size_t count);
 
 /** Whether an option of the library is one of scopes, which programs record for themselves. */
 bool cli_is_of_scopes(const char *key);
 
-/** Whether an option of the library is one of the verb's. */
-bool cli_command_takes(const struct cli_command *command, const resmon_option *option);
-
-/** In the order in which help shows them; NULL past the end. */
-const struct cli_common *cli_common_at(size_t index);
-
-/** False: there is no such option. */
-bool cli_common_find(const struct cli_common *common, resmon_option *ret_option);
-
-#define CLI_KEY_BYTES 64
-
-/** Its name as RESMON has it: "interval", "json", "json.interval". */
-void cli_option_name(const resmon_option *option, char name[CLI_KEY_BYTES]);
-
-/** Whether it takes a value on the command line: 0: none, 1: it does, 2: it may be left out. */
-int cli_option_has_value(const resmon_option *option);
+/** Visits all options that a verb takes: those of help, its own, those of the library.  What a flag
+ * points to as `library` lives as long as the visit. */
+void cli_each_option(const struct cli_command *command,
+                     void (*visit)(const struct cli_flag *flag, void *context), void *context);
 
 /** Letters to insert, remove, exchange or swap with a neighbor, to make one word of the other. */
 size_t cli_distance(const char *a, const char *b);

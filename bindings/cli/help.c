@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include "help.h"
-
+/* Texts about the command: help and completions of shells, made of commands.def and of the tables
+ * of the library. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -65,46 +65,26 @@ static void print_beside(const char *name, unsigned indent, const char *text)
 }
 
 /* "-o, --output=FILE", "    --lines[=FUNCTION]". */
-struct flag {
+struct shown {
     char text[CLI_KEY_BYTES + 64];
 };
 
-static struct flag flag_of(const char *key, char letter, const char *argument, bool is_optional)
+static struct shown shown_of(const struct cli_flag *flag)
 {
-    struct flag flag;
-    const char front[] = {letter != '\0' ? '-' : ' ', letter != '\0' ? letter : ' ',
-                          letter != '\0' ? ',' : ' ', '\0'};
-    const char *before = argument == NULL ? "" : is_optional ? "[=" : "=";
-    (void)snprintf(flag.text, sizeof flag.text, "%s --%s%s%s%s", front, key, before,
-                   argument != NULL ? argument : "", is_optional ? "]" : "");
-    return flag;
-}
-
-static struct flag flag_of_own(const struct cli_option *option)
-{
-    char name[32] = "";
-    bool is_optional = option->argument != NULL && option->argument[0] == '[';
-    if (option->argument != NULL) {
-        const char *from = option->argument + (is_optional ? 1 : 0);
-        (void)snprintf(name, sizeof name, "%.*s", (int)strcspn(from, "]"), from);
-    }
-    return flag_of(option->key, option->letter, option->argument != NULL ? name : NULL,
-                   is_optional);
-}
-
-static struct flag flag_of_library(const resmon_option *option)
-{
-    char key[CLI_KEY_BYTES], name[32] = "";
-    int value = cli_option_has_value(option);
-    cli_option_name(option, key);
-    if (strcmp(option->type, "labels") == 0) {
-        (void)strncat(key, ".NAME", sizeof key - strlen(key) - 1);
-        return flag_of(key, '\0', "TEXT", false);
-    }
-    for (size_t i = 0; option->type[i] != '\0' && i + 1 < sizeof name; i++) {
-        name[i] = (char)(option->type[i] - 'a' + 'A');
-    }
-    return flag_of(key, '\0', value != 0 ? name : NULL, value == 2);
+    struct shown shown;
+    const char front[] = {flag->letter != '\0' ? '-' : ' ',
+                          flag->letter != '\0' ? flag->letter : ' ',
+                          flag->letter != '\0' ? ',' : ' ', '\0'};
+    bool is_label = flag->library != NULL && strcmp(flag->library->type, "labels") == 0;
+    const char *argument = is_label ? "TEXT" : flag->has_value != 0 ? flag->argument : "";
+    bool is_optional = flag->has_value == 2 && !is_label;
+    (void)snprintf(shown.text, sizeof shown.text, "%s --%s%s%s%s%s", front, flag->key,
+                   is_label ? ".NAME" : "",
+                   argument[0] == '\0' ? ""
+                   : is_optional       ? "[="
+                                       : "=",
+                   argument, is_optional ? "]" : "");
+    return shown;
 }
 
 static bool is_any_of_library(const struct cli_command *command)
@@ -136,14 +116,43 @@ static size_t first_clause(const char *help)
     return length;
 }
 
-static void print_short(const struct flag *flag, const char *help, const char *values)
+static void print_short(const struct cli_flag *flag, const char *help, const char *values)
 {
     char clause[256];
-    bool has_values = values[0] != '\0';
+    const struct shown shown = shown_of(flag);
     (void)snprintf(clause, sizeof clause, "%.*s%s%s", (int)first_clause(help), help,
-                   has_values ? ": " : "", values);
-    print_beside(flag->text, SHORT_INDENT, clause);
+                   values[0] != '\0' ? ": " : "", values);
+    print_beside(shown.text, SHORT_INDENT, clause);
 }
+
+/* Help itself is on its last line. */
+static bool is_own(const struct cli_flag *flag)
+{
+    return flag->library == NULL && strncmp(flag->key, "help", 4) != 0;
+}
+
+static void print_short_own(const struct cli_flag *flag, void *unused)
+{
+    (void)unused;
+    if (is_own(flag)) {
+        print_short(flag, flag->help, "");
+    }
+}
+
+/* An option of the library that is on the first screen. */
+struct common {
+    const char *group, *key;
+};
+
+static const struct common commons[] = {
+#define CLI_COMMON(group, key) {group, key},
+#include "commands.def"
+};
+
+struct wanted {
+    const struct common *common;
+    const char *group; /* whose heading was printed last */
+};
 
 static bool find_sink(const char *name, resmon_sink_kind *ret_kind)
 {
@@ -155,81 +164,72 @@ static bool find_sink(const char *name, resmon_sink_kind *ret_kind)
     return false;
 }
 
-/* The options of the library that most people need, by group. */
-static void print_common(const struct cli_command *command)
+static void print_wanted(const struct cli_flag *flag, void *context)
 {
-    const struct cli_common *common;
-    const char *group = "";
-    for (size_t i = 0; (common = cli_common_at(i)) != NULL; i++) {
-        resmon_option option = {.struct_size = sizeof option};
-        if (!cli_common_find(common, &option) || !cli_command_takes(command, &option)) {
-            continue;
-        }
-        if (strcmp(group, common->group) != 0) {
-            (void)printf("%s:\n", common->group);
-            group = common->group;
-        }
-        const struct flag flag = flag_of_library(&option);
-        resmon_sink_kind sink = {.struct_size = sizeof sink};
-        bool is_sink = find_sink(option.owner, &sink);
-        print_short(&flag, is_sink ? sink.help : option.help, is_sink ? "" : option.values);
+    struct wanted *wanted = context;
+    resmon_sink_kind sink = {.struct_size = sizeof sink};
+    if (flag->library == NULL || strcmp(flag->key, wanted->common->key) != 0) {
+        return;
     }
+    if (strcmp(wanted->group, wanted->common->group) != 0) {
+        (void)printf("%s:\n", wanted->common->group);
+        wanted->group = wanted->common->group;
+    }
+    bool is_sink = find_sink(flag->library->owner, &sink);
+    print_short(flag, is_sink ? sink.help : flag->help, is_sink ? "" : flag->library->values);
+}
+
+static void count_own(const struct cli_flag *flag, void *count)
+{
+    *(size_t *)count += is_own(flag) ? 1 : 0;
 }
 
 static void print_screen(const struct cli_command *command)
 {
-    const struct cli_option *option = NULL;
     const struct cli_example *example = NULL;
+    struct wanted wanted = {.group = ""};
+    size_t own = 0;
     print_head(command);
     for (int i = 0; i < EXAMPLES && (example = cli_example_after(command, example)) != NULL; i++) {
         (void)printf("%*s%s\n", MARGIN, "", example->line);
     }
-    bool has_own = cli_option_after(command, NULL) != NULL || (command->traits & CLI_TABLE) != 0;
-    (void)printf("%s", has_own ? "\nOptions:\n" : "\n");
-    while ((option = cli_option_after(command, option)) != NULL) {
-        const struct flag flag = flag_of_own(option);
-        print_short(&flag, option->help, "");
+    cli_each_option(command, count_own, &own);
+    (void)printf("%s", own > 0 ? "\nOptions:\n" : "\n");
+    cli_each_option(command, print_short_own, NULL);
+    for (size_t i = 0; i < sizeof commons / sizeof *commons; i++) {
+        wanted.common = &commons[i];
+        cli_each_option(command, print_wanted, &wanted);
     }
-    if ((command->traits & CLI_TABLE) != 0) {
-        print_short(&(struct flag){"    --json"}, "print JSON", "");
-    }
-    print_common(command);
     (void)printf("\n'resmon %s --help-all' has %s, and more examples.\n", command->name,
                  is_any_of_library(command) ? "all options" : "details");
 }
 
 /* ---- all ---------------------------------------------------------------------------------- */
 
-static void print_option(const struct cli_option *option)
+static void print_flag(const struct cli_flag *flag, void *has_heading)
 {
-    const struct flag flag = flag_of_own(option);
-    (void)printf("%*s%s\n", option->letter != '\0' ? MARGIN : 0, "",
-                 flag.text + (option->letter != '\0' ? 0 : MARGIN));
-    print_wrapped(option->help, INDENT);
-}
-
-/* With bounds, names and default. */
-static void print_library_option(const resmon_option *option)
-{
-    const struct flag flag = flag_of_library(option);
+    const struct shown shown = shown_of(flag);
+    const resmon_option *option = flag->library;
     char text[1024];
-    (void)printf("%s\n", flag.text + MARGIN);
+    if (option == NULL && !is_own(flag)) {
+        return;
+    }
+    if (option != NULL && !*(bool *)has_heading) {
+        (void)printf("\nOptions of the library, as in the variable RESMON:\n");
+        *(bool *)has_heading = true;
+    }
+    (void)printf("%*s%s\n", flag->letter != '\0' ? MARGIN : 0, "",
+                 shown.text + (flag->letter != '\0' ? 0 : MARGIN));
+    if (option == NULL) {
+        print_wrapped(flag->help, INDENT);
+        return;
+    }
     (void)snprintf(text, sizeof text, "%s%s%s%s%s%s%s%s%s", option->help,
                    option->values[0] != '\0' ? "; of " : "", option->values,
                    option->low[0] != '\0' ? "; " : "", option->low,
                    option->low[0] != '\0' ? " to " : "", option->high,
                    option->default_text[0] != '\0' ? "; default " : "", option->default_text);
     print_wrapped(text, INDENT);
-}
-
-static void print_library_options(const struct cli_command *command)
-{
-    for (size_t i = 0; i < resmon_option_count(); i++) {
-        resmon_option option = {.struct_size = sizeof option};
-        if (resmon_option_at(i, &option) == RESMON_OK && cli_command_takes(command, &option)) {
-            print_library_option(&option);
-        }
-    }
 }
 
 static void print_examples(const struct cli_command *command)
@@ -245,23 +245,13 @@ static void print_examples(const struct cli_command *command)
 
 static void print_command(const struct cli_command *command)
 {
-    const struct cli_option *option = NULL;
+    bool has_heading = false;
     print_head(command);
     print_wrapped(command->text, 0);
     (void)printf("\nExamples:\n");
     print_examples(command);
     (void)printf("\nOptions:\n");
-    while ((option = cli_option_after(command, option)) != NULL) {
-        print_option(option);
-    }
-    if ((command->traits & CLI_TABLE) != 0) {
-        (void)printf("%*s--json\n", MARGIN, "");
-        print_wrapped("the same as JSON: a list of objects, values in SI units", INDENT);
-    }
-    if (is_any_of_library(command)) {
-        (void)printf("\nOptions of the library, as in the variable RESMON:\n");
-        print_library_options(command);
-    }
+    cli_each_option(command, print_flag, &has_heading);
 }
 
 static void print_all(void)
@@ -288,6 +278,128 @@ bool cli_help_print(const struct cli_command *command, bool is_all)
     return cli_print("help", "");
 }
 
+/* ---- completions of shells ---------------------------------------------------------------- */
+
+static void print_candidate(const struct cli_flag *flag, void *unused)
+{
+    (void)unused;
+    (void)printf("--%s%s\t%.*s\n", flag->key, flag->has_value == 1 ? "=" : "",
+                 (int)strcspn(flag->help, "\n"), flag->help);
+}
+
+static void print_verbs(void)
+{
+    const struct cli_command *command;
+    for (size_t i = 0; (command = cli_command_at(i)) != NULL; i++) {
+        (void)printf("%s\t%s\n", command->name, command->summary);
+    }
+}
+
+/* The first word of a command of the user's; `last`: the word that is completed, or there is none
+ * yet.  A shell may have the '=' of an option, and what follows, as words of their own. */
+static size_t command_begin(char *const *words, size_t last)
+{
+    size_t at = 1;
+    while (at < last && (words[at][0] == '-' || words[at][0] == '=' || words[at - 1][0] == '=')) {
+        if (strcmp(words[at++], "--") == 0) {
+            break;
+        }
+    }
+    return at;
+}
+
+static void complete(const struct cli_command *command, char *const *words, size_t last)
+{
+    size_t begin = command_begin(words, last);
+    bool is_value = words[last][0] == '=' || words[last - 1][0] == '=';
+    bool is_behind = begin < last || strcmp(words[last - 1], "--") == 0;
+    bool is_option = words[last][0] == '-' && !is_behind;
+    if (is_option) {
+        cli_each_option(command, print_candidate, NULL);
+    } else if ((command->traits & CLI_RUNS) != 0 && !is_value) {
+        (void)printf("@command %zu\n", begin + 1);
+    } else if (strcmp(command->name, "help") == 0) {
+        print_verbs();
+        (void)printf("options\tall options of monitors and sinks\n");
+    }
+}
+
+int cli_complete(char *const *words, size_t count)
+{
+    const struct cli_command *command = count > 1 ? cli_command_find(words[0]) : NULL;
+    if (command != NULL) {
+        complete(command, words, count - 1);
+    } else if (count <= 1) {
+        print_verbs();
+        (void)printf("--help\tshow the help\n--version\tshow the version\n");
+    }
+    return cli_print("complete", "") ? 0 : CLI_FAILED;
+}
+
+static const struct {
+    const char *name, *script;
+} shells[] = {
+    {"bash",
+     "_resmon()\n{\n"
+     "    local current=${COMP_WORDS[COMP_CWORD]} lines\n"
+     "    COMPREPLY=()\n"
+     "    mapfile -t lines < <(\"${COMP_WORDS[0]}\" complete \"${COMP_WORDS[@]:1:COMP_CWORD}\" "
+     "2>/dev/null)\n"
+     "    if [[ ${lines[0]-} == @command* ]] && declare -F _command_offset >/dev/null; then\n"
+     "        _command_offset \"${lines[0]#* }\"\n"
+     "    elif [[ ${lines[0]-} == \"@command $COMP_CWORD\" ]]; then\n"
+     "        COMPREPLY=($(compgen -c -- \"$current\"))\n"
+     "    else\n"
+     "        COMPREPLY=($(compgen -W \"${lines[*]%%$'\\t'*}\" -- \"$current\"))\n"
+     "        [[ ${COMPREPLY[0]-} != *= ]] || compopt -o nospace\n"
+     "        [[ ${#COMPREPLY[@]} -gt 0 ]] || compopt -o default\n"
+     "    fi\n"
+     "}\n"
+     "complete -F _resmon resmon\n"},
+    {"zsh", "#compdef resmon\n"
+            "_resmon() {\n"
+            "    local -a lines=(\"${(@f)$($words[1] complete \"${(@)words[2,CURRENT]}\" "
+            "2>/dev/null)}\")\n"
+            "    local -a plain=(${lines:#*=$'\\t'*}) valued=(${(M)lines:#*=$'\\t'*})\n"
+            "    if [[ $lines[1] == @command* ]]; then\n"
+            "        shift ${lines[1]#* } words\n"
+            "        (( CURRENT -= ${lines[1]#* } ))\n"
+            "        _normal\n"
+            "    elif [[ -n $lines[1] ]]; then\n"
+            "        plain=(${plain/$'\\t'/:}) valued=(${valued/$'\\t'/:})\n"
+            "        _describe resmon plain -- valued -S ''\n"
+            "    else\n"
+            "        _files\n"
+            "    fi\n"
+            "}\n"
+            "_resmon \"$@\"\n"},
+    {"fish", "function __resmon\n"
+             "    set -l current (commandline -ct)\n"
+             "    set -l words (commandline -opc) \"$current\"\n"
+             "    set -l lines ($words[1] complete $words[2..-1] 2>/dev/null)\n"
+             "    if string match -q '@command*' -- $lines[1]\n"
+             "        __fish_complete_subcommand --fcs-skip=2\n"
+             "    else if set -q lines[1]\n"
+             "        printf '%s\\n' $lines\n"
+             "    else\n"
+             "        __fish_complete_path \"$current\"\n"
+             "    end\n"
+             "end\n"
+             "complete -c resmon -f -a '(__resmon)'\n"},
+};
+
+static bool print_script(const char *shell)
+{
+    for (size_t i = 0; i < sizeof shells / sizeof *shells; i++) {
+        if (strcmp(shell, shells[i].name) == 0) {
+            return cli_print("help", shells[i].script);
+        }
+    }
+    cli_say("help", "there are completions for bash, zsh and fish; '%.32s' is none of these",
+            shell);
+    return false;
+}
+
 /* ---- the verb ----------------------------------------------------------------------------- */
 
 static int print_options(void)
@@ -309,7 +421,7 @@ int cli_help(const struct cli_arguments *arguments)
         return cli_wrong(arguments->command);
     }
     if (shell != NULL) {
-        return cli_help_completion(shell) ? 0 : CLI_FAILED;
+        return print_script(shell) ? 0 : CLI_FAILED;
     }
     const char *word = arguments->word_count > 0 ? arguments->words[0] : NULL;
     if (word != NULL && strcmp(word, "options") == 0) {

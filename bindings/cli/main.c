@@ -9,7 +9,6 @@
 #include <resmon/version.h>
 
 #include "arguments.h"
-#include "help.h"
 #include "say.h"
 
 static int refuse_verb(const char *word)
@@ -57,6 +56,9 @@ int main(int argc, char **argv)
     }
     if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0) {
         return cli_help_print(NULL, false) ? argc > 1 ? 0 : CLI_USAGE : CLI_FAILED;
+    }
+    if (strcmp(word, "complete") == 0) {
+        return cli_complete(argv + 2, (size_t)argc - 2);
     }
     const struct cli_command *command = cli_command_find(word);
     return command != NULL ? run_verb(command, argc - 1, argv + 1) : refuse_verb(word);

@@ -324,7 +324,7 @@ class Texts(place.Case):
         for shell in ("bash", "zsh", "fish"):
             done = place.run("help", f"--completion={shell}")
             self.assertEqual(done.code, 0)
-            self.assertIn("interval", done.out)
+            self.assertIn(" complete ", done.out)
             if not shutil.which(shell):
                 print(f"not checked here: completions of {shell} (Debian: {shell})")
             else:
@@ -339,12 +339,38 @@ class Texts(place.Case):
         def completed(*words):
             script = ('. ./c.bash; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); compopt() { :; }; _resmon; '
                       'printf "%s\\n" "${COMPREPLY[@]}"')
-            return subprocess.run(["bash", "--norc", "-c", script, "bash", *words], capture_output=True, text=True,
-                                  check=True).stdout.split()
-        self.assertEqual(completed("resmon", "rep"), ["report"])
-        self.assertEqual(completed("resmon", "run", "--inter"), ["--interval="])
-        self.assertIn("sleep", completed("resmon", "run", "slee"))
-        self.assertEqual(completed("resmon", "help", "doc"), ["doctor"])
+            return subprocess.run(["bash", "--norc", "-c", script, "bash", place.RESMON, *words], capture_output=True,
+                                  text=True, check=True).stdout.split()
+        self.assertEqual(completed("rep"), ["report"])
+        self.assertEqual(completed("run", "--inter"), ["--interval="])
+        self.assertIn("sleep", completed("run", "slee"))
+        self.assertEqual(completed("help", "doc"), ["doctor"])
+        self.assertEqual(completed("report", "--mlflow"), [])
+
+    @unittest.skipUnless(shutil.which("fish"), "fish is not installed")
+    def test_fish_completes(self):
+        pathlib.Path("c.fish").write_text(place.run("help", "--completion=fish").out, encoding="utf-8")
+
+        def completed(line):
+            done = subprocess.run(["fish", "-c", f"source c.fish; complete -C '{place.RESMON} {line}'"], capture_output=True,
+                                  text=True, check=True, env={**os.environ, "HOME": os.getcwd()})
+            return [word.split("\t")[0] for word in done.stdout.splitlines()]
+        self.assertEqual(completed("rep"), ["report"])
+        self.assertEqual(completed("run --inter"), ["--interval="])
+        self.assertIn("sleep", completed("run -q -- slee"))
+        self.assertIn("c.fish", completed("report c.f"))
+
+    def test_what_completions_ask(self):
+        """What is behind the options of run is a command of the user's, from that word on."""
+        for words, answer in ((["run", ""], "@command 2"), (["run", "-q", "--interval", "=", "1s", "ls", ""], "@command 6"),
+                              (["run", "--", "a", "-"], "@command 3"), (["bench", "-q", "a", "-"], "@command 3"),
+                              (["report", ""], ""), (["run", "--interval", "=", ""], ""), (["none", ""], "")):
+            self.assertEqual(place.run("complete", *words).out.strip(), answer, words)
+        for verb in VERBS:
+            keys = [line.split("\t")[0] for line in place.run("complete", verb, "--").out.splitlines()]
+            self.assertIn("--help", keys)
+            shown = place.run(verb, "--help-all").out
+            self.assertEqual([key for key in keys if not key.startswith("--help") and key.rstrip("=") not in shown], [], verb)
 
     def test_metrics(self):
         rows = json.loads(place.run("metrics", "--json").out)

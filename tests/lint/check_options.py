@@ -143,7 +143,7 @@ def verb_section(verb):
         yield from ["", "| option | meaning |", "|---|---|"]
         yield from (f"| {own_usage(option)} | {cell(option.help)} |" for option in own)
     if verb.is_table == "1":
-        yield "| `--json` | the same as JSON: a list of objects, values in SI units |"
+        yield "| `--json` | print JSON: a list of objects, values in SI units |"
     if verb.observes == "1":
         yield from ["", KEYS + "`--interval=50ms`, `--stacks=cpu`, `--json=run.json`, `--json.interval=10s`."]
     elif verb.name == "push":
