@@ -4,22 +4,23 @@
  * document is read and removed; but of short commands, of which samples tell nothing and which
  * being observed would change, it is a process that is started and waited for, and nothing else.
  */
-#define _GNU_SOURCE /* getrandom */
+#define _GNU_SOURCE /* environ, getrandom, wait4, SOCK_CLOEXEC */
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
+#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <resmon/resmon.h>
 
 #include "arguments.h"
-#include "bench_child.h"
-#include "bench_commands.h"
 #include "duration.h"
 #include "launch.h"
 #include "output.h"
@@ -34,9 +35,24 @@
 /* A command is short that takes less: `resmon run` adds some 5 ms, 1 % of this. */
 #define SHORT_S 0.5
 
+#define MOST_COMMANDS 64
+
+struct command {
+    char **words; /* ended by NULL */
+    char *name;   /* as a line */
+    char *shell[4];
+    double total_s;   /* of its runs that count */
+    double longest_s; /* of those that were observed */
+};
+
+struct commands {
+    struct command at[MOST_COMMANDS];
+    size_t count;
+};
+
 struct bench {
     const struct cli_arguments *arguments;
-    struct cli_bench_commands commands;
+    struct commands commands;
     double runs, for_s, warmup;
     resmon_bench *results;
     char document[CLI_STORE_PATH_BYTES];
@@ -46,6 +62,216 @@ struct bench {
     bool is_bare;    /* runs have no monitor */
     bool has_scopes; /* some of the commands */
 };
+
+/* ---- commands, between "--" --------------------------------------------------------------- */
+
+static char *join(char **words)
+{
+    size_t room = 1, used = 0;
+    for (size_t i = 0; words[i] != NULL; i++) {
+        room += strlen(words[i]) + 1;
+    }
+    char *line = cli_grow(NULL, room);
+    line[0] = '\0';
+    for (size_t i = 0; words[i] != NULL; i++) {
+        used += (size_t)snprintf(line + used, room - used, "%s%s", i > 0 ? " " : "", words[i]);
+    }
+    return line;
+}
+
+/* One word with spaces is a line of a shell. */
+static void add_command(struct commands *commands, char **words)
+{
+    struct command *command = &commands->at[commands->count++];
+    command->name = join(words);
+    command->words = words;
+    if (words[1] == NULL && strchr(words[0], ' ') != NULL) {
+        static char shell[] = "/bin/sh", option[] = "-c";
+        command->shell[0] = shell;
+        command->shell[1] = option;
+        command->shell[2] = words[0];
+        command->words = command->shell;
+    }
+}
+
+/* "--" stands between them. */
+static bool split(struct commands *commands, char **words, size_t count)
+{
+    for (size_t first = 0, at = 0; at <= count; at++) {
+        bool is_end = at == count || strcmp(words[at], "--") == 0;
+        if (!is_end) {
+            continue;
+        }
+        if (at == first || commands->count == MOST_COMMANDS) {
+            cli_say("bench", at == first ? "a command is missing" : "there are too many commands");
+            return false;
+        }
+        words[at] = NULL;
+        add_command(commands, words + first);
+        first = at + 1;
+    }
+    return true;
+}
+
+/* Two of one line are two commands all the same. */
+static void tell_apart(struct commands *commands)
+{
+    for (size_t i = 1; i < commands->count; i++) {
+        size_t alike = 1;
+        for (size_t k = 0; k < i; k++) {
+            alike += strcmp(commands->at[k].name, commands->at[i].name) == 0 ? 1 : 0;
+        }
+        if (alike > 1) {
+            size_t room = strlen(commands->at[i].name) + 16;
+            char *name = cli_grow(NULL, room);
+            (void)snprintf(name, room, "%s (%zu)", commands->at[i].name, alike);
+            free(commands->at[i].name);
+            commands->at[i].name = name;
+        }
+    }
+}
+
+/* Takes the words apart.  False, and a line that says why. */
+static bool read_commands(struct commands *commands, char **words, size_t count)
+{
+    bool is_right = split(commands, words, count);
+    tell_apart(commands);
+    return is_right;
+}
+
+static void free_commands(struct commands *commands)
+{
+    for (size_t i = 0; i < commands->count; i++) {
+        free(commands->at[i].name);
+    }
+}
+
+/* ---- runs without a monitor --------------------------------------------------------------- */
+
+/* What a run without a monitor was: as whoever started it and waited for it has it. */
+struct bare {
+    double wall_s; /* until wait4(2) returned */
+    int error;     /* errno of the start; 0: it has run */
+    int status;    /* of wait4(2) */
+    struct rusage usage;
+    long starter_maxrss; /* ru_maxrss of the command is this at least: kB */
+};
+
+static int starter_socket = -1;
+static pid_t starter = -1;
+
+/* As execvp(3), a script without "#!" is given to a shell. */
+static int spawn_shell(char **words, const posix_spawn_file_actions_t *actions, pid_t *ret_pid)
+{
+    static char shell[] = "/bin/sh";
+    size_t count = 0;
+    while (words[count] != NULL) {
+        count++;
+    }
+    char **all = cli_grow(NULL, (count + 2) * sizeof *all);
+    all[0] = shell;
+    memcpy(all + 1, words, (count + 1) * sizeof *all);
+    int error = posix_spawn(ret_pid, shell, actions, NULL, all, environ);
+    free(all);
+    return error;
+}
+
+static struct bare spawn_bare(char **words, const posix_spawn_file_actions_t *actions)
+{
+    struct rusage own;
+    struct bare run = {.status = -1};
+    pid_t pid = 0;
+    double begin_s = cli_now_s();
+    run.error = posix_spawnp(&pid, words[0], actions, NULL, words, environ);
+    if (run.error == ENOEXEC) {
+        run.error = spawn_shell(words, actions, &pid);
+    }
+    cli_launch_hand_to(run.error == 0 ? pid : 0);
+    while (run.error == 0 && wait4(pid, &run.status, 0, &run.usage) < 0 && errno == EINTR) {
+    }
+    run.wall_s = cli_now_s() - begin_s;
+    cli_launch_hand_to(0);
+    (void)getrusage(RUSAGE_SELF, &own);
+    run.starter_maxrss = own.ru_maxrss;
+    return run;
+}
+
+static void serve(const struct commands *commands, bool is_shown, int socket)
+{
+    size_t number;
+    posix_spawn_file_actions_t actions;
+    if (posix_spawn_file_actions_init(&actions) != 0) {
+        return;
+    }
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO && !is_shown; fd++) {
+        (void)posix_spawn_file_actions_addopen(&actions, fd, "/dev/null", O_RDWR, 0);
+    }
+    for (;;) {
+        ssize_t got = recv(socket, &number, sizeof number, 0);
+        if (got < 0 && errno == EINTR) {
+            continue;
+        }
+        if (got != (ssize_t)sizeof number || number >= commands->count) {
+            break;
+        }
+        struct bare run = spawn_bare(commands->at[number].words, &actions);
+        if (send(socket, &run, sizeof run, MSG_NOSIGNAL) != (ssize_t)sizeof run) {
+            break;
+        }
+    }
+    (void)posix_spawn_file_actions_destroy(&actions);
+}
+
+/* Forks a small process that starts the commands and waits for them: what it has is the least RSS
+ * that they can have.  False, and a line that says why. */
+static bool open_starter(const struct commands *commands, bool is_shown)
+{
+    int ends[2];
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) {
+        cli_say("bench", "cannot make a socket: %s", strerror(errno));
+        return false;
+    }
+    starter = fork();
+    if (starter < 0) {
+        cli_say("bench", "cannot start a process: %s", strerror(errno));
+    }
+    if (starter == 0) {
+        (void)close(ends[0]);
+        serve(commands, is_shown, ends[1]);
+        _exit(0);
+    }
+    (void)close(ends[1]);
+    starter_socket = ends[0];
+    return starter > 0;
+}
+
+/* False, and a line that says why: the small process is gone. */
+static bool ask_starter(size_t command, struct bare *ret_run)
+{
+    ssize_t got = -1;
+    cli_launch_hand_to(starter); /* which hands signals on */
+    if (send(starter_socket, &command, sizeof command, MSG_NOSIGNAL) == (ssize_t)sizeof command) {
+        do {
+            got = recv(starter_socket, ret_run, sizeof *ret_run, 0);
+        } while (got < 0 && errno == EINTR);
+    }
+    cli_launch_hand_to(0);
+    if (got != (ssize_t)sizeof *ret_run) {
+        cli_say("bench", "the process that starts commands has ended");
+        return false;
+    }
+    return true;
+}
+
+static void close_starter(void)
+{
+    if (starter_socket >= 0) {
+        (void)close(starter_socket);
+        while (starter > 0 && waitpid(starter, NULL, 0) < 0 && errno == EINTR) {
+        }
+    }
+    starter_socket = -1;
+}
 
 /* ---- one run ------------------------------------------------------------------------------ */
 
@@ -80,12 +306,24 @@ static void make_words(struct bench *bench)
     add_word(bench, end_of_options);
 }
 
+/* What it has on stderr is shown in any case. */
+static int run_shell(const char *line, bool is_shown)
+{
+    static char shell[] = "/bin/sh", option[] = "-c";
+    char *copy = cli_grow(NULL, strlen(line) + 1);
+    char *words[] = {shell, option, strcpy(copy, line), NULL};
+    int status =
+        cli_launch_run(shell, words, STDOUT_FILENO, is_shown ? STDIN_FILENO : STDOUT_FILENO);
+    free(copy);
+    return status;
+}
+
 /* Before a run; false, and a line that says why. */
 static bool prepare(const struct bench *bench)
 {
     const char *line = cli_value(bench->arguments, "prepare");
     bool is_shown = cli_has(bench->arguments, "show-output");
-    if (line != NULL && cli_bench_run_shell(line, is_shown) != 0) {
+    if (line != NULL && run_shell(line, is_shown) != 0) {
         cli_say("bench", "the command of --prepare failed: %s", line);
         return false;
     }
@@ -103,7 +341,7 @@ static bool prepare(const struct bench *bench)
     return true;
 }
 
-static void say_failure(const struct cli_bench_command *command, int status)
+static void say_failure(const struct command *command, int status)
 {
     if (WIFSIGNALED(status)) {
         cli_say("bench", "%s was ended by signal %d; use -i to continue after failures",
@@ -119,7 +357,7 @@ static void say_failure(const struct cli_bench_command *command, int status)
 }
 
 /* Takes what a run was, and adds it if it counts; false, and a line that says why. */
-static bool take_result(struct bench *bench, struct cli_bench_command *command, bool counts)
+static bool take_result(struct bench *bench, struct command *command, bool counts)
 {
     resmon_headline headline = {.struct_size = sizeof headline};
     resmon_run *run = cli_output_load("bench", bench->document);
@@ -140,8 +378,7 @@ static bool take_result(struct bench *bench, struct cli_bench_command *command, 
     return is_added;
 }
 
-static bool take_bare(struct bench *bench, struct cli_bench_command *command,
-                      const struct cli_bench_bare *bare)
+static bool take_bare(struct bench *bench, struct command *command, const struct bare *bare)
 {
     bool is_signal = WIFSIGNALED(bare->status);
     const struct cli_launch launch = {.wait_code = is_signal ? CLD_KILLED : CLD_EXITED,
@@ -163,23 +400,23 @@ static bool take_bare(struct bench *bench, struct cli_bench_command *command,
     return true;
 }
 
-static int run_observed(struct bench *bench, const struct cli_bench_command *command)
+static int run_observed(struct bench *bench, const struct command *command)
 {
     size_t before = bench->word_count;
     for (size_t i = 0; command->words[i] != NULL; i++) {
         add_word(bench, command->words[i]);
     }
-    int status = cli_bench_run_self(bench->words, cli_has(bench->arguments, "show-output"));
+    int last = cli_has(bench->arguments, "show-output") ? -1 : STDERR_FILENO;
+    int status = cli_launch_run("/proc/self/exe", bench->words, STDIN_FILENO, last);
     bench->word_count = before;
     bench->words[before] = NULL;
     return status;
 }
 
 /* As a shell has it; -1: it is the end. */
-static int run_bare(struct bench *bench, const struct cli_bench_command *command,
-                    struct cli_bench_bare *ret_run)
+static int run_bare(struct bench *bench, const struct command *command, struct bare *ret_run)
 {
-    if (!cli_bench_bare_run((size_t)(command - bench->commands.at), ret_run)) {
+    if (!ask_starter((size_t)(command - bench->commands.at), ret_run)) {
         return -1;
     }
     int missing = ret_run->error == ENOENT ? CLI_NOT_FOUND : CLI_NOT_EXECUTABLE;
@@ -187,14 +424,14 @@ static int run_bare(struct bench *bench, const struct cli_bench_command *command
 }
 
 /* False: the end. */
-static bool run_once(struct bench *bench, struct cli_bench_command *command, bool counts)
+static bool run_once(struct bench *bench, struct command *command, bool counts)
 {
-    struct cli_bench_bare bare;
-    if (cli_bench_told_by() != 0 || !prepare(bench)) {
+    struct bare bare;
+    if (cli_launch_noted() != 0 || !prepare(bench)) {
         return false;
     }
     int status = bench->is_bare ? run_bare(bench, command, &bare) : run_observed(bench, command);
-    if (cli_bench_told_by() != 0 || status == -1) {
+    if (cli_launch_noted() != 0 || status == -1) {
         return false;
     }
     if (status != 0 && !cli_has(bench->arguments, "ignore-failure")) {
@@ -266,7 +503,7 @@ static bool goes_on(const struct bench *bench, size_t round, double begin_s)
 /* Whether it came to its end. */
 static bool run_round(struct bench *bench, bool counts)
 {
-    size_t order[CLI_BENCH_COMMANDS] = {0};
+    size_t order[MOST_COMMANDS] = {0};
     bool is_well = true;
     shuffle(order, bench->commands.count);
     for (size_t i = 0; i < bench->commands.count && is_well; i++) {
@@ -396,14 +633,14 @@ static bool read_arguments(struct bench *bench)
     return cli_needs_words(arguments, 1, (size_t)-1) &&
            cli_number(arguments, "runs", 1.0, MOST_RUNS, &bench->runs) &&
            cli_number(arguments, "warmup", 0.0, MOST_RUNS, &bench->warmup) &&
-           cli_bench_commands_read(&bench->commands, arguments->words, arguments->word_count);
+           read_commands(&bench->commands, arguments->words, arguments->word_count);
 }
 
 static void free_all(struct bench *bench)
 {
-    cli_bench_bare_close();
+    close_starter();
     resmon_bench_free(bench->results);
-    cli_bench_commands_free(&bench->commands);
+    free_commands(&bench->commands);
     for (size_t i = 0; i < bench->word_count; i++) {
         if (strncmp(bench->words[i], "--", 2) == 0 && bench->words[i][2] != '\0') {
             free(bench->words[i]); /* the options: add_option() */
@@ -431,21 +668,21 @@ static bool make_place(struct bench *bench)
 
 static int run_bench(struct bench *bench)
 {
-    cli_bench_take_signals();
-    if (!cli_bench_bare_open(&bench->commands, cli_has(bench->arguments, "show-output")) ||
+    cli_launch_note_signals();
+    if (!open_starter(&bench->commands, cli_has(bench->arguments, "show-output")) ||
         !make_place(bench) || !begin_results(bench)) {
         return CLI_RUN_FAILED;
     }
     make_words(bench);
     bool is_whole = run_all(bench);
     (void)unlink(bench->document);
-    if (cli_bench_told_by() != 0 && bench->done > 0) {
-        cli_say("bench", "ended by signal %d; the results so far:", (int)cli_bench_told_by());
+    if (cli_launch_noted() != 0 && bench->done > 0) {
+        cli_say("bench", "ended by signal %d; the results so far:", cli_launch_noted());
     }
     bool is_well = bench->done == 0 || show(bench);
-    return cli_bench_told_by() != 0 ? 128 + (int)cli_bench_told_by()
-           : is_whole && is_well    ? 0
-                                    : CLI_FAILED;
+    return cli_launch_noted() != 0 ? 128 + cli_launch_noted()
+           : is_whole && is_well   ? 0
+                                   : CLI_FAILED;
 }
 
 int cli_bench(const struct cli_arguments *arguments)

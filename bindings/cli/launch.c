@@ -36,6 +36,8 @@ double cli_now_s(void)
 
 /* The command whose signals these are; 0: none, or it is over, and what comes is for us alone. */
 static volatile sig_atomic_t observed;
+static volatile sig_atomic_t noted; /* the signal that came last; 0: none */
+static bool only_notes;             /* what comes for us alone is looked at in time */
 
 /* As if nobody had asked for it: when the handler returns, for until then it is blocked. */
 static void take_ourselves(int number)
@@ -53,9 +55,10 @@ static void pass_on(int number, siginfo_t *info, void *unused)
     (void)unused;
     bool is_sent = info->si_code <= 0 && info->si_pid != (pid_t)observed;
     bool is_hangup = number == SIGHUP && info->si_code > 0 && getsid(0) == getpid();
-    if (observed == 0) {
+    noted = number;
+    if (observed == 0 && !only_notes) {
         take_ourselves(number);
-    } else if (is_sent || is_hangup) {
+    } else if (observed != 0 && (is_sent || is_hangup)) {
         (void)kill((pid_t)observed, number);
     }
     errno = error;
@@ -108,15 +111,21 @@ static const int passed[] = {SIGTERM, SIGHUP,  SIGINT,  SIGQUIT, SIGUSR1, SIGUSR
                              SIGIO,   SIGPROF, SIGXCPU, SIGXFSZ, SIGPWR,  SIGWINCH, SIGVTALRM};
 static const int stops[] = {SIGTSTP, SIGTTIN, SIGTTOU};
 
+static struct sigaction passing_action(void)
+{
+    struct sigaction action = {.sa_flags = SA_SIGINFO | SA_RESTART};
+    action.sa_sigaction = pass_on;
+    (void)sigfillset(&action.sa_mask);
+    return action;
+}
+
 static void take_signals(void)
 {
-    struct sigaction passing = {.sa_flags = SA_SIGINFO | SA_RESTART};
+    const struct sigaction passing = passing_action();
     struct sigaction stopping = {.sa_flags = SA_RESTART};
     struct sigaction ending = {.sa_flags = SA_RESTART | SA_NOCLDSTOP};
-    passing.sa_sigaction = pass_on;
     ending.sa_handler = note_end;
     stopping.sa_handler = stop_alone;
-    (void)sigfillset(&passing.sa_mask);
     for (size_t i = 0; i < sizeof passed / sizeof *passed; i++) {
         handle_unless_ignored(passed[i], &passing);
     }
@@ -129,6 +138,60 @@ static void take_signals(void)
     (void)signal(SIGCONT, note_going_on);
     (void)signal(SIGPIPE, SIG_IGN);          /* nobody may read our stderr */
     (void)sigaction(SIGCHLD, &ending, NULL); /* ignored, it would take the status away */
+}
+
+void cli_launch_note_signals(void)
+{
+    const struct sigaction passing = passing_action();
+    static const int ends[] = {SIGINT, SIGTERM, SIGHUP};
+    only_notes = true;
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+        handle_unless_ignored(ends[i], &passing);
+    }
+}
+
+int cli_launch_noted(void)
+{
+    return noted;
+}
+
+void cli_launch_hand_to(pid_t pid)
+{
+    observed = pid;
+    if (pid > 0 && noted != 0) {
+        (void)kill(pid, noted); /* it came before there was anybody to hand it to */
+    }
+}
+
+/* ---- processes that are waited for -------------------------------------------------------- */
+
+/* Descriptors from `first` to `last` go nowhere. */
+static void hide(int first, int last)
+{
+    int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
+    for (int fd = first; nothing >= 0 && fd <= last; fd++) {
+        (void)dup2(nothing, fd);
+    }
+}
+
+int cli_launch_run(const char *program, char *const *words, int first, int last)
+{
+    int status = -1;
+    pid_t pid = fork();
+    if (pid < 0) {
+        cli_say("bench", "cannot start a process: %s", strerror(errno));
+        return -1;
+    }
+    if (pid == 0) {
+        hide(first, last);
+        (void)execv(program, words);
+        _exit(CLI_RUN_FAILED);
+    }
+    cli_launch_hand_to(pid);
+    while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+    }
+    cli_launch_hand_to(0);
+    return status;
 }
 
 #define MOST_CHILDREN 1024U /* that are looked at, at a time */

@@ -3,6 +3,7 @@
  * Owns the start and the end of a command of the user's, as a shell has them: it waits at a gate
  * until it is observed, has the input, output, session and process group of its caller, gets the
  * signals that were sent to us, stops and goes on as it would alone; and its status becomes ours.
+ * And of the processes of a benchmark, which are started and waited for.
  */
 #ifndef RESMON_CLI_LAUNCH_H
 #define RESMON_CLI_LAUNCH_H
@@ -43,6 +44,20 @@ enum cli_launch_event {
 };
 
 struct cli_before;
+
+/** From now on SIGINT, SIGTERM and SIGHUP are noted, and handed on to the process that is waited
+ * for; what the caller ignores (nohup) stays ignored. */
+void cli_launch_note_signals(void);
+
+/** The signal that came; 0: none. */
+int cli_launch_noted(void);
+
+/** From now on that process gets what comes, and at once what came before; 0: nobody does. */
+void cli_launch_hand_to(pid_t pid);
+
+/** Runs a program, and waits; its descriptors from `first` to `last` go nowhere.  The wait status;
+ * -1, and a line that says why: there is no process. */
+int cli_launch_run(const char *program, char *const *words, int first, int last);
 
 /** CLOCK_MONOTONIC. */
 int64_t cli_now_ns(void);
