@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "say.h"
-#include "store.h"
 
 /* ---- options as RESMON has them ----------------------------------------------------------- */
 
@@ -317,6 +316,22 @@ bool cli_number(const struct cli_arguments *arguments, const char *key, double l
     }
     *ret = value;
     return true;
+}
+
+double cli_duration(const char *text)
+{
+    static const struct {
+        const char *name;
+        double seconds;
+    } units[] = {{"ms", 1e-3}, {"min", 60.0}, {"s", 1.0}, {"h", 3600.0}};
+    char *end = NULL;
+    double value = strtod(text, &end);
+    for (size_t i = 0; i < sizeof units / sizeof *units && end != text; i++) {
+        if (strcmp(end, units[i].name) == 0 && value > 0.0 && value * units[i].seconds < 1e9) {
+            return value * units[i].seconds;
+        }
+    }
+    return -1.0;
 }
 
 bool cli_needs_words(const struct cli_arguments *arguments, size_t least, size_t most)

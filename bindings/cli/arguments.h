@@ -11,6 +11,8 @@
 
 #include "command.h"
 
+#define CLI_STDOUT "/dev/stdout" /* what -o - stands for */
+
 /* A text that grows: options as RESMON has them, "key=value,key". */
 struct cli_text {
     char *text; /* NULL: nothing yet */
@@ -51,6 +53,9 @@ const char *cli_value_at(const struct cli_arguments *arguments, const char *key,
 /** The last value of an option; NULL: it was not said, or has none. */
 const char *cli_value(const struct cli_arguments *arguments, const char *key);
 bool cli_has(const struct cli_arguments *arguments, const char *key);
+
+/** A time as people say it, "30s", "1.5min", in seconds; below 0: it is none, or has no unit. */
+double cli_duration(const char *text);
 
 /** A number of that range; false, and a line that says why.  Nothing is said: `ret` stays. */
 bool cli_number(const struct cli_arguments *arguments, const char *key, double low, double high,

@@ -15,10 +15,8 @@
 
 #include <resmon/resmon.h>
 
-#include "duration.h"
-#include "gather_job.h"
-#include "group.h"
 #include "launch.h"
+#include "observe.h"
 #include "say.h"
 
 /* ---- waiting ------------------------------------------------------------------------------ */

@@ -21,11 +21,9 @@
 #include <resmon/resmon.h>
 
 #include "arguments.h"
-#include "duration.h"
 #include "launch.h"
 #include "output.h"
 #include "say.h"
-#include "store.h"
 
 #define MOST_RUNS  10000.0
 #define USUAL_RUNS 10.0

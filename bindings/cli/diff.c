@@ -9,9 +9,8 @@
 #include <resmon/resmon.h>
 
 #include "arguments.h"
-#include "runs.h"
+#include "output.h"
 #include "say.h"
-#include "store.h"
 
 #define GATE_FILE  ".resmon-gate"
 #define MOST_RULES 16384

@@ -12,10 +12,7 @@
 
 #include "arguments.h"
 #include "output.h"
-#include "python.h"
-#include "runs.h"
 #include "say.h"
-#include "store.h"
 
 /* Of several runs there is one thing to make: a trace. */
 static bool is_trace(const char *output, const char *format)

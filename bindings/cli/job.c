@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* resmon job: monitors of all nodes of a batch job, from its script: start and stop. */
+/*
+ * resmon job: monitors of all nodes of a batch job, from its script: start and stop.  They are
+ * started in the background, by what the batch system has for that: Slurm's srun; else a remote
+ * shell for each other node (ssh, OAR's oarsh, LSF's blaunch).
+ */
+#define _GNU_SOURCE /* pipe2() */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -13,10 +18,295 @@
 #include <resmon/resmon.h>
 
 #include "arguments.h"
-#include "gather_job.h"
-#include "job_files.h"
-#include "job_launch.h"
+#include "job.h"
 #include "say.h"
+
+#define MOST_WORDS 32 /* of a launcher, before the command */
+
+extern char **environ;
+
+/* ---- the nodes ------------------------------------------------------------------------------ */
+
+static resmon_job_info info_of(const resmon_job *job)
+{
+    resmon_job_info info = {.struct_size = sizeof info};
+    (void)resmon_job_get_info(job, &info);
+    return info;
+}
+
+/* A number of the environment; 0: there is none. */
+static size_t number_of(const char *name)
+{
+    const char *value = getenv(name);
+    return value != NULL ? strtoul(value, NULL, 10) : 0;
+}
+
+/* A heterogeneous job of Slurm has parts, which its script's list of hosts does not have all. */
+static size_t nodes_of_part(size_t part)
+{
+    char name[64];
+    (void)snprintf(name, sizeof name, "SLURM_JOB_NUM_NODES_HET_GROUP_%zu", part);
+    return number_of(name);
+}
+
+static size_t part_count(void)
+{
+    size_t count = number_of("SLURM_HET_SIZE");
+    return count > 1 && count < 1024 ? count : 0;
+}
+
+/* On how many nodes that is. */
+static size_t count_nodes(const resmon_job *job)
+{
+    size_t hosts = resmon_job_host_count(job), parts = 0;
+    for (size_t i = 0; i < part_count(); i++) {
+        parts += nodes_of_part(i);
+    }
+    return parts > 0 ? parts : hosts > 0 ? hosts : 1;
+}
+
+/* "n1" is "n1.cluster". */
+static bool is_same_host(const char *one, const char *other)
+{
+    size_t length = strcspn(one, ".");
+    return strcmp(one, other) == 0 ||
+           (length == strcspn(other, ".") && strncmp(one, other, length) == 0 &&
+            (one[length] == '\0' || other[length] == '\0'));
+}
+
+/* Whether it is this node, or the only one that is known. */
+static bool is_own(const resmon_job *job, const char *host)
+{
+    return host == NULL || is_same_host(host, info_of(job).node_name);
+}
+
+/* ---- Slurm ---------------------------------------------------------------------------------- */
+
+/* What a batch script asked for its own steps, and what would not let this one be beside them. */
+static void forget_wishes(void)
+{
+    static const char *const names[] = {"SLURM_EXCLUSIVE", "SLURM_EXACT", "SLURM_KILL_BAD_EXIT",
+                                        "SLURM_MPI_TYPE"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        (void)unsetenv(names[i]);
+    }
+}
+
+/* A step beside those of the job, that takes nothing from them, and goes on when a node dies;
+ * `part` NULL: of a job that has none. */
+static void exec_srun(size_t count, const char *part, char *const *words)
+{
+    char nodes[32], tasks[32], group[32];
+    char *srun[] = {"srun",
+                    nodes,
+                    tasks,
+                    "--ntasks-per-node=1",
+                    "--overlap",
+                    "--mpi=none",
+                    "--no-kill",
+                    "--kill-on-bad-exit=0",
+                    "--wait=0",
+                    "--input=none",
+                    part != NULL ? group : "--quiet",
+                    "--quiet"};
+    size_t own = sizeof srun / sizeof *srun, length = 0;
+    (void)snprintf(nodes, sizeof nodes, "--nodes=%zu", count);
+    (void)snprintf(tasks, sizeof tasks, "--ntasks=%zu", count);
+    (void)snprintf(group, sizeof group, "--het-group=%s", part != NULL ? part : "");
+    while (words[length] != NULL) {
+        length++;
+    }
+    char **all = cli_grow(NULL, (own + length + 1) * sizeof *all);
+    memcpy(all, srun, sizeof srun);
+    memcpy(all + own, words, (length + 1) * sizeof *all);
+    forget_wishes();
+    (void)execvp(all[0], all);
+    cli_say("job", "srun cannot be executed: %s", strerror(errno));
+    _exit(CLI_NOT_FOUND);
+}
+
+static void wait_for_all(void)
+{
+    while (wait(NULL) > 0 || errno == EINTR) {
+    }
+}
+
+static void start_steps(const resmon_job *job, char *const *words)
+{
+    char part[24];
+    if (part_count() == 0) {
+        exec_srun(count_nodes(job), NULL, words);
+    }
+    for (size_t i = 0; i < part_count(); i++) {
+        (void)snprintf(part, sizeof part, "%zu", i);
+        if (fork() == 0) {
+            exec_srun(nodes_of_part(i), part, words);
+        }
+    }
+    wait_for_all();
+}
+
+/* ---- remote shells -------------------------------------------------------------------------- */
+
+static const struct {
+    const char *system; /* NULL: any other */
+    const char *command;
+} shells[] = {{"oar", "oarsh"}, {"lsf", "blaunch"}, {NULL, "ssh -o BatchMode=yes"}};
+
+static const char *shell_of(const char *system)
+{
+    size_t i = 0;
+    while (shells[i].system != NULL && strcmp(shells[i].system, system) != 0) {
+        i++;
+    }
+    return shells[i].command;
+}
+
+struct line {
+    char *text;
+    size_t length, room;
+};
+
+static void put(struct line *line, const char *text, size_t length)
+{
+    if (line->length + length + 1 > line->room) {
+        line->room = 2 * (line->length + length + 1);
+        line->text = cli_grow(line->text, line->room);
+    }
+    memcpy(line->text + line->length, text, length);
+    line->length += length;
+    line->text[line->length] = '\0';
+}
+
+/* As one word of a shell, whichever it is. */
+static void put_word(struct line *line, const char *word)
+{
+    put(line, " '", line->length > 0 ? 2 : 0);
+    put(line, "'", line->length > 0 ? 0 : 1);
+    for (const char *at = word; *at != '\0'; at++) {
+        put(line, *at == '\'' ? "'\\''" : at, *at == '\'' ? 4 : 1);
+    }
+    put(line, "'", 1);
+}
+
+/* Remote shells pass no variables on: those that tell what the job is, but for a process's own
+ * place among its ranks, and what csh does not keep. */
+static void put_variables(struct line *line)
+{
+    for (char **at = environ; *at != NULL; at++) {
+        if (resmon_job_is_shared_variable(*at) && strpbrk(*at, "\n!") == NULL) {
+            put_word(line, *at);
+        }
+    }
+}
+
+static char *remote_line(char *const *words)
+{
+    struct line line = {.text = NULL};
+    put_word(&line, "env");
+    put_variables(&line);
+    for (size_t i = 0; words[i] != NULL; i++) {
+        put_word(&line, words[i]);
+    }
+    return line.text;
+}
+
+static void exec_remote(const char *shell, const char *host, char *const *words)
+{
+    char *all[MOST_WORDS + 3];
+    char *copy = cli_grow(NULL, strlen(shell) + 1);
+    size_t count = 0;
+    (void)memcpy(copy, shell, strlen(shell) + 1);
+    for (char *word = strtok(copy, " "); word != NULL && count < MOST_WORDS;
+         word = strtok(NULL, " ")) {
+        all[count++] = word;
+    }
+    char *name = cli_grow(NULL, strlen(host) + 1);
+    (void)memcpy(name, host, strlen(host) + 1);
+    all[count++] = name;
+    all[count++] = remote_line(words);
+    all[count] = NULL;
+    (void)execvp(all[0], all);
+}
+
+static char **with_word(char *const *words, char *more)
+{
+    size_t count = 0;
+    while (words[count] != NULL) {
+        count++;
+    }
+    char **all = cli_grow(NULL, (count + 2) * sizeof *all);
+    memcpy(all, words, count * sizeof *all);
+    all[count] = more;
+    all[count + 1] = NULL;
+    return all;
+}
+
+/* One for each node, with the reading end of a pipe that nobody writes to: it ends with us. */
+static void start_each(const resmon_job *job, char *const *words, const char *shell)
+{
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) != 0) {
+        cli_say("job", "cannot create a pipe: %s", strerror(errno));
+        return;
+    }
+    for (size_t i = 0; i < count_nodes(job); i++) {
+        const char *host = resmon_job_host(job, i);
+        if (fork() != 0) {
+            continue;
+        }
+        (void)dup2(ends[0], STDIN_FILENO);
+        if (is_own(job, host)) {
+            (void)execv(words[0], words);
+        } else {
+            exec_remote(shell, host, words);
+        }
+        cli_say("job", "cannot start the monitor on %s: %s", host != NULL ? host : "this node",
+                strerror(errno));
+        _exit(CLI_NOT_FOUND);
+    }
+    (void)close(ends[0]);
+    wait_for_all();
+}
+
+/* ---- the process that stays with them ------------------------------------------------------- */
+
+/* Out of the terminal, and with no file of the shell's open, which may wait for its end. */
+static void detach(const char *log)
+{
+    int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    int file = open(log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
+    (void)setsid();
+    (void)dup2(null, STDIN_FILENO);
+    (void)dup2(file >= 0 ? file : null, STDOUT_FILENO);
+    (void)dup2(file >= 0 ? file : null, STDERR_FILENO);
+}
+
+/* Starts `words`, ended by NULL, with what they print going to the file `log`.  Those that a remote
+ * shell starts have "--until-eof" behind them: their standard input ends when the process that
+ * stays with them does; Slurm ends its step by itself.  `shell` takes the place of the remote shell
+ * that the batch system has (NULL: that one), as words with spaces between.
+ * The process that stays with them, or -1, with errno. */
+static pid_t start_on_nodes(const resmon_job *job, char *const *words, const char *log,
+                            const char *shell)
+{
+    const resmon_job_info info = info_of(job);
+    bool is_alone = count_nodes(job) == 1 && is_own(job, resmon_job_host(job, 0));
+    pid_t pid = fork();
+    if (pid != 0) {
+        return pid;
+    }
+    detach(log);
+    if (shell == NULL && !is_alone && strcmp(info.system, "slurm") == 0) {
+        start_steps(job, words);
+        _exit(0);
+    }
+    static char until_eof[] = "--until-eof";
+    start_each(job, with_word(words, until_eof), shell != NULL ? shell : shell_of(info.system));
+    _exit(0);
+}
+
+/* ---- what the verb says ----------------------------------------------------------------- */
 
 #define DIRECTORY  "resmon"
 #define TRIES      200 /* to find that the first has begun, or all have ended, */
@@ -130,9 +420,9 @@ static int launch(const struct cli_arguments *arguments, const struct cli_job_pl
                   const resmon_job *job, char *const *words)
 {
     char log[CLI_JOB_PATH_BYTES];
-    size_t nodes = cli_job_launch_count(job), before = monitors_of(place);
+    size_t nodes = count_nodes(job), before = monitors_of(place);
     (void)snprintf(log, sizeof log, "%s/%s.log", place->directory, place->job);
-    pid_t pid = cli_job_launch(job, words, log, cli_value(arguments, "remote-shell"));
+    pid_t pid = start_on_nodes(job, words, log, cli_value(arguments, "remote-shell"));
     if (pid < 0) {
         cli_say("job", "cannot start the monitors of the nodes: %s", strerror(errno));
         return CLI_FAILED;

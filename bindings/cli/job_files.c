@@ -1,16 +1,140 @@
 /* SPDX-License-Identifier: MIT */
 #define _GNU_SOURCE /* scandir() */
-#include "job_files.h"
+#include "job.h"
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
-#include "job_place.h"
+#include <resmon/job.h>
+
+#include "output.h"
 #include "say.h"
+
+/* ---- where our own files are ------------------------------------------------------------ */
+
+#define STOP    ".stop"
+#define MONITOR ".monitor."
+
+bool cli_job_is_directory(const char *output)
+{
+    size_t length = strlen(output);
+    return length > 0 && output[length - 1] == '/';
+}
+
+/* What may stand in a name, as in the paths of outputs. */
+static void clean(char *text)
+{
+    for (char *at = text; *at != '\0'; at++) {
+        bool is_plain = (*at >= '0' && *at <= '9') || (*at >= 'a' && *at <= 'z') ||
+                        (*at >= 'A' && *at <= 'Z') || strchr("_+=-", *at) != NULL;
+        *at = is_plain ? *at : '_'; /* a point would end a part of the name */
+    }
+}
+
+static bool make_names(struct cli_job_place *place)
+{
+    resmon_job *job = NULL;
+    resmon_job_info info = {.struct_size = sizeof info};
+    if (resmon_job_detect(&job) != RESMON_OK || resmon_job_get_info(job, &info) != RESMON_OK) {
+        resmon_job_free(job);
+        return false;
+    }
+    (void)snprintf(place->job, sizeof place->job, "%.120s%s%.0lld",
+                   info.id[0] != '\0' ? info.id : "nojob", info.restarts > 0 ? "-restart" : "",
+                   (long long)(info.restarts > 0 ? info.restarts : 0));
+    (void)snprintf(place->node, sizeof place->node, "%.100s", info.node_name);
+    (void)snprintf(place->key, sizeof place->key, "%.250s", info.key);
+    clean(place->job);
+    clean(place->node);
+    clean(place->key);
+    char who[32] = MONITOR;
+    if (!place->is_monitor) {
+        (void)snprintf(who, sizeof who, ".r%lld.", (long long)(info.rank >= 0 ? info.rank : 0));
+    }
+    (void)snprintf(place->stem, sizeof place->stem, "%s.%s%sp%ld", place->job, place->node, who,
+                   (long)getpid());
+    place->ranks = info.rank_count > 0 ? (size_t)info.rank_count : 0;
+    place->leads = info.local_rank == 0 && info.local_rank_count != 1 && info.key[0] != '\0';
+    place->is_first = info.system[0] != '\0' && info.rank == 0;
+    resmon_job_free(job);
+    return true;
+}
+
+/* With those above it; other tasks may be at it, too. */
+static bool make_directories(char *path)
+{
+    for (char *slash = path; (slash = strchr(slash + 1, '/')) != NULL;) {
+        *slash = '\0';
+        bool is_made = mkdir(path, 0777) == 0 || errno == EEXIST;
+        *slash = '/';
+        if (!is_made) {
+            return false;
+        }
+    }
+    struct stat info;
+    return mkdir(path, 0777) == 0 || (errno == EEXIST && stat(path, &info) == 0 &&
+                                      (S_ISDIR(info.st_mode) || (errno = ENOTDIR, false)));
+}
+
+bool cli_job_settle(const char *verb, const char *output, struct cli_job_place *place)
+{
+    size_t length = strlen(output);
+    while (length > 0 && output[length - 1] == '/') {
+        length--;
+    }
+    if (length >= sizeof place->directory || strchr(output, '%') != NULL) {
+        cli_say(verb, "%s cannot be the directory of a job: its path is too long or contains '%%'",
+                output);
+        return false;
+    }
+    (void)snprintf(place->directory, sizeof place->directory, "%.*s", (int)length, output);
+    if (length == 0) {
+        (void)snprintf(place->directory, sizeof place->directory, "/");
+    }
+    if (!make_directories(place->directory)) {
+        cli_say(verb, "cannot create %s: %s", output, strerror(errno));
+        return false;
+    }
+    if (!make_names(place)) {
+        cli_say(verb, "%s", resmon_last_error());
+        return false;
+    }
+    return true;
+}
+
+void cli_job_path(const struct cli_job_place *place, const char *ending,
+                  char path[CLI_JOB_PATH_BYTES])
+{
+    (void)snprintf(path, CLI_JOB_PATH_BYTES, "%s/%s%s", place->directory, place->stem, ending);
+}
+
+void cli_job_stop_path(const struct cli_job_place *place, char path[CLI_JOB_PATH_BYTES])
+{
+    (void)snprintf(path, CLI_JOB_PATH_BYTES, "%s/%s" STOP, place->directory, place->job);
+}
+
+bool cli_job_is_stopped(const struct cli_job_place *place)
+{
+    char name[sizeof place->job + sizeof STOP];
+    bool is_there = false;
+    const struct dirent *entry;
+    DIR *directory = opendir(place->directory);
+    (void)snprintf(name, sizeof name, "%s" STOP, place->job);
+    while (directory != NULL && !is_there && (entry = readdir(directory)) != NULL) {
+        is_there = strcmp(entry->d_name, name) == 0;
+    }
+    if (directory != NULL) {
+        (void)closedir(directory);
+    }
+    return is_there;
+}
 
 #define RECORDING ".rec"
 #define DOCUMENT  ".json"
@@ -97,9 +221,15 @@ static int is_run(const struct dirent *entry)
            (ends_in(entry->d_name, RECORDING) || ends_in(entry->d_name, DOCUMENT));
 }
 
+/* The machine's, and no rank's. */
+static bool is_monitor(const char *path)
+{
+    return strstr(path, MONITOR) != NULL;
+}
+
 static void count_recording(struct cli_job_files *files, const char *path)
 {
-    size_t *count = cli_job_is_monitor(path) ? &files->monitors : &files->recordings;
+    size_t *count = is_monitor(path) ? &files->monitors : &files->recordings;
     *count += ends_in(path, RECORDING) ? 1 : 0;
 }
 
@@ -159,4 +289,47 @@ void cli_job_files_free(struct cli_job_files *files)
     }
     free(files->paths);
     *files = (struct cli_job_files){.count = 0};
+}
+
+/* ---- the ranks of this node ------------------------------------------------------------- */
+
+void cli_node_ranks_enter(struct cli_node_ranks *ranks, const struct cli_job_place *place)
+{
+    ranks->fd = -1;
+    if (place->key[0] == '\0') {
+        return;
+    }
+    (void)snprintf(ranks->path, sizeof ranks->path, "%.512s/resmon-%lu-%s-%s.ranks",
+                   cli_store_temporary(), (unsigned long)geteuid(), place->key, place->node);
+    ranks->fd = open(ranks->path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
+    struct stat info;
+    bool is_own = ranks->fd >= 0 && fstat(ranks->fd, &info) == 0 && info.st_uid == geteuid();
+    if (ranks->fd >= 0 && (!is_own || flock(ranks->fd, LOCK_SH | LOCK_NB) != 0)) {
+        (void)close(ranks->fd);
+        ranks->fd = -1;
+    }
+}
+
+/* Who gets the file for itself is alone. */
+bool cli_node_ranks_are_left(const struct cli_node_ranks *ranks)
+{
+    if (ranks->fd < 0) {
+        return false;
+    }
+    if (flock(ranks->fd, LOCK_EX | LOCK_NB) != 0) {
+        return flock(ranks->fd, LOCK_SH | LOCK_NB) ==
+               0; /* it may have been lost by asking for more */
+    }
+    return false;
+}
+
+void cli_node_ranks_leave(struct cli_node_ranks *ranks)
+{
+    if (ranks->fd >= 0 && flock(ranks->fd, LOCK_EX | LOCK_NB) == 0) {
+        (void)unlink(ranks->path);
+    }
+    if (ranks->fd >= 0) {
+        (void)close(ranks->fd);
+    }
+    ranks->fd = -1;
 }

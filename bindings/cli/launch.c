@@ -19,8 +19,9 @@
 #include "command.h"
 #include "say.h"
 #include "screen.h"
+#include "watch.h"
 
-int64_t cli_now_ns(void)
+static int64_t now_ns(void)
 {
     struct timespec now;
     (void)clock_gettime(CLOCK_MONOTONIC, &now);
@@ -29,7 +30,7 @@ int64_t cli_now_ns(void)
 
 double cli_now_s(void)
 {
-    return (double)cli_now_ns() * 1e-9;
+    return (double)now_ns() * 1e-9;
 }
 
 /* ---- signals ------------------------------------------------------------------------------ */
@@ -84,7 +85,7 @@ static void note_end(int unused)
         syscall(SYS_waitid, P_PID, (pid_t)observed, &info, WEXITED | WNOHANG | WNOWAIT, NULL) ==
             0 &&
         info.si_pid == (pid_t)observed) {
-        ended_ns = cli_now_ns();
+        ended_ns = now_ns();
     }
     errno = error;
 }
@@ -226,7 +227,7 @@ static void note_before(struct cli_before *before)
 {
     if (before != NULL) {
         (void)getrusage(RUSAGE_SELF, &before->usage);
-        before->at_ns = cli_now_ns();
+        before->at_ns = now_ns();
     }
 }
 
@@ -528,7 +529,7 @@ static enum cli_launch_event note_status(struct cli_launch *launch, int code, in
 {
     launch->wait_code = code;
     launch->wait_status = status;
-    launch->end_ns = ended_ns != 0 ? ended_ns : cli_now_ns();
+    launch->end_ns = ended_ns != 0 ? ended_ns : now_ns();
     if (launch->before != NULL) {
         leave_out(usage, &launch->before->usage);
     }

@@ -15,10 +15,10 @@
 
 #include <resmon/end.h>
 
-#include "kept.h"
-
 #define CLI_OTHERS    32U
 #define CLI_RUN_BYTES 2048U /* a pipe takes so many at once */
+
+struct cli_kept;
 
 struct cli_launch {
     struct cli_kept *kept;     /* where what goes to the terminal is kept; NULL: it is not */
@@ -60,7 +60,6 @@ void cli_launch_hand_to(pid_t pid);
 int cli_launch_run(const char *program, char *const *words, int first, int last);
 
 /** CLOCK_MONOTONIC. */
-int64_t cli_now_ns(void);
 double cli_now_s(void);
 
 /** Forks, before anything makes this process large: ru_maxrss of the command is at least what we

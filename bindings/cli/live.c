@@ -13,7 +13,7 @@
 
 #include "arguments.h"
 #include "command.h"
-#include "group.h"
+#include "observe.h"
 #include "say.h"
 #include "screen.h"
 #include "view.h"

@@ -1,16 +1,280 @@
 /* SPDX-License-Identifier: MIT */
-/* resmon merge: the runs of a job's nodes and ranks as one. */
+/* resmon merge: the runs of a job's nodes and ranks as one; and the same at the end of a job. */
+#include "job.h"
+
+#include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
+#include <resmon/merge.h>
 #include <resmon/resmon.h>
 
 #include "arguments.h"
-#include "job_merge.h"
+#include "observe.h"
 #include "output.h"
 #include "say.h"
+
+#define MOST_SAID    20 /* files that are left out, by name */
+#define MOST_AT_ONCE 16 /* files that are loaded, each by a thread */
+
+/* ---- loading -------------------------------------------------------------------------------- */
+
+struct loading {
+    const char *path;
+    resmon_run *run;
+    resmon_status status;
+    char why[512];
+    pthread_t thread;
+    bool has_thread;
+};
+
+static void *load(void *context)
+{
+    struct loading *loading = context;
+    loading->status = resmon_run_load(loading->path, &loading->run);
+    if (loading->status != RESMON_OK) {
+        (void)snprintf(loading->why, sizeof loading->why, "%s", cli_reason(loading->path));
+    }
+    return NULL;
+}
+
+/* As many files as there are CPUs, from `first` on; one that gets no thread is loaded here. */
+static size_t load_some(const struct cli_job_files *files, size_t first,
+                        struct loading loadings[MOST_AT_ONCE])
+{
+    long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+    size_t most = cpus < 1 ? 1 : cpus < MOST_AT_ONCE ? (size_t)cpus : MOST_AT_ONCE;
+    size_t count = files->count - first < most ? files->count - first : most;
+    for (size_t i = 0; i < count; i++) {
+        loadings[i] = (struct loading){.path = files->paths[first + i]};
+        loadings[i].has_thread =
+            i + 1 < count && pthread_create(&loadings[i].thread, NULL, load, &loadings[i]) == 0;
+        if (!loadings[i].has_thread) {
+            (void)load(&loadings[i]);
+        }
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (loadings[i].has_thread) {
+            (void)pthread_join(loadings[i].thread, NULL);
+        }
+    }
+    return count;
+}
+
+/* ---- merging -------------------------------------------------------------------------------- */
+
+struct merging {
+    const char *verb;
+    resmon_merge *merge;
+    bool is_quiet;
+    bool has_merged; /* runs that were merged before were passed over, as others may be parts of
+                        them */
+    size_t added, left_out;
+};
+
+static void leave_out(struct merging *merging, const struct loading *loading)
+{
+    merging->left_out++;
+    if (!merging->is_quiet && merging->left_out <= MOST_SAID) {
+        cli_say(merging->verb, "%s is left out: %s", loading->path, loading->why);
+    }
+}
+
+/* False: there is no memory for more. */
+static bool add(struct merging *merging, struct loading *loading, bool is_merged)
+{
+    if (loading->status == RESMON_OK && (resmon_run_node_count(loading->run) > 0) != is_merged) {
+        merging->has_merged = merging->has_merged || !is_merged;
+        return true;
+    }
+    if (loading->status == RESMON_OK) {
+        loading->status = resmon_merge_add(merging->merge, loading->run);
+        (void)snprintf(loading->why, sizeof loading->why, "%s", resmon_last_error());
+    }
+    if (loading->status == RESMON_OK) {
+        merging->added++;
+    } else {
+        leave_out(merging, loading);
+    }
+    return loading->status != RESMON_ENOMEM;
+}
+
+/* Those that were merged before, or those that were not. */
+static bool add_files(struct merging *merging, const struct cli_job_files *files, bool is_merged)
+{
+    struct loading *loadings = cli_grow(NULL, MOST_AT_ONCE * sizeof *loadings);
+    bool is_well = true;
+    for (size_t first = 0; first < files->count && is_well;) {
+        size_t count = load_some(files, first, loadings);
+        for (size_t i = 0; i < count; i++) {
+            is_well = is_well && add(merging, &loadings[i], is_merged);
+            resmon_run_free(loadings[i].run);
+        }
+        first += count;
+    }
+    free(loadings);
+    return is_well;
+}
+
+/* Runs of processes first.  A merged run that has some of them is what was made of them before, and
+ * no part of this: that needs no word. */
+static bool add_all(struct merging *merging, const struct cli_job_files *files)
+{
+    bool is_well = add_files(merging, files, false);
+    merging->is_quiet = merging->added > 0;
+    if (is_well && merging->has_merged) {
+        is_well = add_files(merging, files, true);
+    }
+    merging->is_quiet = false;
+    return is_well;
+}
+
+static resmon_run *make(struct merging *merging)
+{
+    resmon_run *run = NULL;
+    if (merging->added == 0) {
+        cli_say(merging->verb, "there is no run to merge");
+    } else if (resmon_merge_run(merging->merge, &run) != RESMON_OK) {
+        cli_say(merging->verb, "%s", resmon_last_error());
+    }
+    return run;
+}
+
+/* Merges the files into one run; files that do not belong to it are left out, with a line for each.
+ * NULL, and a line that says why: there is nothing. */
+static resmon_run *merge_files(const char *verb, const struct cli_job_files *files)
+{
+    struct merging merging = {.verb = verb};
+    bool is_well = resmon_merge_new(&merging.merge) == RESMON_OK && add_all(&merging, files);
+    if (!is_well) {
+        cli_say(verb, "out of memory for the runs of a job");
+    }
+    if (merging.left_out > MOST_SAID) {
+        cli_say(verb, "and %zu more files are left out", merging.left_out - MOST_SAID);
+    }
+    resmon_run *run = is_well ? make(&merging) : NULL;
+    resmon_merge_free(merging.merge);
+    return run;
+}
+
+/* ---- at the end of our own command ------------------------------------------------------ */
+
+#define TRIES   20 /* to find that all ranks have ended, */
+#define WAIT_NS 250000000L
+
+/* All ranks of the job that have files, once all have ended; or those of now. */
+static void wait_for_all(const char *verb, const struct cli_job_place *place,
+                         struct cli_job_files *files)
+{
+    const struct timespec wait = {.tv_nsec = WAIT_NS};
+    for (int tries = 0; tries < TRIES; tries++) {
+        cli_job_files_free(files);
+        if (!cli_job_list(verb, place->directory, place->job, files) ||
+            (files->count >= place->ranks && files->recordings == 0 &&
+             (!place->is_monitor || files->monitors == 0))) {
+            return;
+        }
+        (void)nanosleep(&wait, NULL);
+    }
+}
+
+static void say_missing(const char *verb, const struct cli_job_place *place, const resmon_run *run,
+                        const struct cli_job_files *files)
+{
+    size_t ranks = resmon_run_rank_count(run);
+    bool is_short = ranks > 0 && ranks < place->ranks; /* of machines alone there are none */
+    if (is_short || files->recordings > 0) {
+        cli_say(verb,
+                "%zu of %zu ranks have files in %s, and %zu recordings there are unfinished (still "
+                "running, or killed): merge again later with resmon merge %s",
+                ranks, place->ranks, place->directory, files->recordings, place->directory);
+    }
+}
+
+/* ---- the machine --------------------------------------------------------------------------- */
+
+/* "interval=50ms,domains=...": the machine's figures alone, as often as the user wanted them. */
+static resmon_monitor *watch_machine(const struct cli_arguments *arguments, const char *recording)
+{
+    const struct cli_said *interval = cli_said_of(arguments, "interval");
+    struct cli_text text = {.text = NULL};
+    resmon_monitor *monitor = NULL;
+    cli_text_add(&text, "domains", CLI_MACHINE_DOMAINS("cgroup+"));
+    cli_text_add(&text, "scopes", "none");
+    cli_text_add(&text, "record", recording);
+    if (interval != NULL) {
+        cli_text_add(&text, interval->key, interval->value);
+    }
+    if (resmon_monitor_new_text(text.text, &monitor) != RESMON_OK ||
+        resmon_monitor_start(monitor) != RESMON_OK) {
+        cli_say("run", "the machine is no longer observed: %s", resmon_last_error());
+        resmon_monitor_free(monitor);
+        monitor = NULL;
+    }
+    cli_text_free(&text);
+    return monitor;
+}
+
+void cli_gather_machine(const struct cli_observing *observing, const struct cli_node_ranks *ranks)
+{
+    const struct timespec wait = {.tv_nsec = WAIT_NS};
+    const struct cli_job_place *place = &observing->place;
+    char recording[CLI_JOB_PATH_BYTES], document[CLI_JOB_PATH_BYTES];
+    resmon_run *run = NULL;
+    cli_job_path(place, ".node.rec", recording);
+    cli_job_path(place, ".node.json", document);
+    if (!place->leads || !cli_node_ranks_are_left(ranks)) {
+        return;
+    }
+    resmon_monitor *monitor = watch_machine(observing->arguments, recording);
+    while (monitor != NULL && cli_node_ranks_are_left(ranks)) {
+        (void)nanosleep(&wait, NULL);
+    }
+    if (monitor != NULL && resmon_monitor_stop(monitor) == RESMON_OK &&
+        resmon_monitor_snapshot(monitor, &run) == RESMON_OK &&
+        cli_output_write("run", run, document, NULL)) {
+        (void)unlink(recording);
+    }
+    resmon_run_free(run);
+    resmon_monitor_free(monitor);
+}
+
+/* ---- the job -------------------------------------------------------------------------------- */
+
+bool cli_gather_files(const char *verb, const struct cli_job_place *place,
+                      const struct cli_job_files *files, bool is_quiet)
+{
+    char path[CLI_JOB_PATH_BYTES];
+    resmon_run *run = merge_files(verb, files);
+    if (run == NULL) {
+        return false;
+    }
+    (void)snprintf(path, sizeof path, "%s/%s.json", place->directory, place->job);
+    bool is_written = cli_output_write(verb, run, path, NULL);
+    say_missing(verb, place, run, files);
+    if (!is_quiet) {
+        cli_output_print(run, false, cli_columns(STDERR_FILENO));
+    }
+    resmon_run_free(run);
+    return is_written;
+}
+
+void cli_gather_job(const struct cli_observing *observing)
+{
+    struct cli_job_files files = {.count = 0};
+    if (observing->place.is_first) {
+        wait_for_all(observing->arguments->command->name, &observing->place, &files);
+        (void)cli_gather_files(observing->arguments->command->name, &observing->place, &files,
+                               cli_has(observing->arguments, "quiet"));
+        cli_job_files_free(&files);
+    }
+}
+
+/* ---- the verb --------------------------------------------------------------------------- */
 
 static bool list(const struct cli_arguments *arguments, struct cli_job_files *files)
 {
@@ -48,7 +312,7 @@ int cli_merge(const struct cli_arguments *arguments)
     if (!cli_needs_words(arguments, 1, (size_t)-1)) {
         return cli_wrong(arguments->command);
     }
-    resmon_run *run = list(arguments, &files) ? cli_job_merge("merge", &files) : NULL;
+    resmon_run *run = list(arguments, &files) ? merge_files("merge", &files) : NULL;
     bool is_well = run != NULL;
     cli_job_files_free(&files);
     for (size_t i = 0; is_well && (path = cli_value_at(arguments, "output", i)) != NULL; i++) {

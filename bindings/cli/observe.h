@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Owns the monitor of a verb that observes: made of the command line, and what its run becomes in
- * the end: files, a summary, tables by line.
+ * Owns the monitor of a verb that observes: made of the command line, what is asked of a cgroup
+ * that it observes, and what its run becomes in the end: files, a summary, tables by line.
  */
 #ifndef RESMON_CLI_OBSERVE_H
 #define RESMON_CLI_OBSERVE_H
@@ -12,7 +12,7 @@
 #include <resmon/monitor.h>
 
 #include "arguments.h"
-#include "job_place.h"
+#include "job.h"
 
 /* What is of the machine, and of no process. */
 #define CLI_MACHINE_DOMAINS(more) more "node+cpu+memory+psi+disk+net+energy+gpu"
@@ -36,6 +36,12 @@ bool cli_observe_finish(const struct cli_observing *observing);
 void cli_observe_leave(const struct cli_observing *observing);
 
 void cli_observe_free(struct cli_observing *observing);
+
+/** Whether it is gone, or has no process any more. */
+bool cli_group_is_empty(resmon_monitor *monitor);
+
+/** Whether the kernel has killed processes of it for want of memory. */
+bool cli_group_out_of_memory(resmon_monitor *monitor);
 
 /** The output that is the directory of a job; NULL: none. */
 const char *cli_observe_directory(const struct cli_arguments *arguments);

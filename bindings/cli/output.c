@@ -1,27 +1,245 @@
 /* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE /* mkostemp */
 #include "output.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <resmon/option.h>
 #include <resmon/report.h>
+#include <resmon/resmon.h>
 #include <resmon/sink.h>
 
 #include "arguments.h"
-#include "python.h"
 #include "say.h"
-#include "store.h"
 
 static bool ends_in(const char *path, const char *ending)
 {
     size_t length = strlen(path), more = strlen(ending);
     return length > more && strcasecmp(path + length - more, ending) == 0;
 }
+
+/* ---- text files ------------------------------------------------------------------------- */
+
+/* A name is no path. */
+static bool put_path(const char *name, char path[CLI_STORE_PATH_BYTES])
+{
+    int length = snprintf(path, CLI_STORE_PATH_BYTES, CLI_STORE_DIRECTORY "/%s.json", name);
+    return name[0] != '\0' && name[0] != '.' && strchr(name, '/') == NULL && length > 0 &&
+           (unsigned)length < CLI_STORE_PATH_BYTES;
+}
+
+/* The path of what was kept under a name; false: a file has this name, or nothing was kept. */
+static bool find_kept(const char *name, char path[CLI_STORE_PATH_BYTES])
+{
+    return access(name, F_OK) != 0 && put_path(name, path) && access(path, F_OK) == 0;
+}
+
+bool cli_store_make(const char *verb, const char *name, char path[CLI_STORE_PATH_BYTES])
+{
+    if (!put_path(name, path)) {
+        cli_say(verb, "'%.200s' cannot be a name: it has a '/', begins with a '.', or is too long",
+                name);
+        return false;
+    }
+    if (mkdir(CLI_STORE_DIRECTORY, 0777) != 0 && errno != EEXIST) {
+        cli_say(verb, "cannot create the directory " CLI_STORE_DIRECTORY ": %s", strerror(errno));
+        return false;
+    }
+    return true;
+}
+
+const char *cli_store_temporary(void)
+{
+    const char *directory = getenv("TMPDIR");
+    return directory != NULL && directory[0] != '\0' ? directory : "/tmp";
+}
+
+static bool write_all(int fd, const char *text)
+{
+    for (size_t left = strlen(text); left > 0;) {
+        ssize_t count = write(fd, text, left);
+        if (count < 0 && errno != EINTR) {
+            return false;
+        }
+        text += count > 0 ? count : 0;
+        left -= count > 0 ? (size_t)count : 0;
+    }
+    return true;
+}
+
+/* What is no regular file is written to as it is. */
+static bool write_special(const char *path, const char *text)
+{
+    int fd = open(path, O_WRONLY | O_NOCTTY | O_CLOEXEC);
+    bool is_written = fd >= 0 && write_all(fd, text);
+    if (fd >= 0) {
+        int error = errno;
+        is_written = close(fd) == 0 && is_written;
+        errno = error;
+    }
+    return is_written;
+}
+
+/* As a new file would have them. */
+static mode_t rights(void)
+{
+    mode_t mask = umask(0);
+    (void)umask(mask);
+    return 0666 & ~mask;
+}
+
+/* Whole or not at all: beside it, under a name that nobody knows before, and in its place. */
+static bool replace(const char *path, const char *text)
+{
+    char beside[4096];
+    int length = snprintf(beside, sizeof beside, "%s.XXXXXX", path);
+    errno = ENAMETOOLONG;
+    int fd = length > 0 && (size_t)length < sizeof beside ? mkostemp(beside, O_CLOEXEC) : -1;
+    if (fd < 0) {
+        return false;
+    }
+    bool is_written = fchmod(fd, rights()) == 0 && write_all(fd, text) && fsync(fd) == 0;
+    int error = errno;
+    is_written = close(fd) == 0 && is_written;
+    errno = error;
+    is_written = is_written && rename(beside, path) == 0;
+    if (!is_written) {
+        error = errno;
+        (void)unlink(beside);
+        errno = error;
+    }
+    return is_written;
+}
+
+/* Names of open files, whatever these are ("/dev/fd/3"): nothing takes their place. */
+static bool is_of_system(const char *path)
+{
+    return strncmp(path, "/dev/", 5) == 0 || strncmp(path, "/proc/", 6) == 0;
+}
+
+bool cli_store_write(const char *verb, const char *path, const char *text)
+{
+    if (strcmp(path, CLI_STDOUT) == 0) {
+        return cli_print(verb, text);
+    }
+    struct stat info;
+    bool is_special = is_of_system(path) || (stat(path, &info) == 0 && !S_ISREG(info.st_mode));
+    bool is_written = is_special ? write_special(path, text) : replace(path, text);
+    if (!is_written) {
+        cli_say(verb, "cannot write %s: %s", path, strerror(errno));
+    }
+    return is_written;
+}
+
+/* ---- what Python does ------------------------------------------------------------------- */
+
+#define SCRIPT_BYTES 2048
+
+/* What the package is asked for. */
+struct task {
+    const char *verb;
+    const char *what; /* "a PDF needs" */
+    const char *call; /* of sys.argv: the target, then the sources */
+    const char *advice;
+};
+
+/* An error or warning of the package is a sentence already.  Nothing is imported from the working
+ * directory: sys, which is built in, is all that there is before it leaves the path. */
+static const char python_frame[] =
+    "import sys\n"
+    "sys.path[:] = [path for path in sys.path if path]\n"
+    "import warnings\n"
+    "try:\n"
+    "    import resmon\n"
+    "except ImportError as error:\n"
+    "    sys.exit(f'resmon %s: %s the Python package resmon, which python3 cannot import "
+    "({error})%s')\n"
+    "warnings.showwarning = lambda text, *more: print(f'resmon %s: {text}', file=sys.stderr)\n"
+    "try:\n"
+    "    %s\n"
+    "except (resmon.Error, ImportError, OSError) as error:\n"
+    "    sys.exit(f'resmon %s: {error}')\n";
+
+extern char **environ;
+
+static bool run_python(const struct task *task, char *const *sources, size_t count,
+                       const char *target)
+{
+    static char python[] = "python3", command[] = "-c";
+    char script[SCRIPT_BYTES];
+    char **words = cli_grow(NULL, (count + 5) * sizeof *words);
+    char *copy = cli_grow(NULL, strlen(target) + 1);
+    pid_t child = -1;
+    int status = -1;
+    (void)snprintf(script, sizeof script, python_frame, task->verb, task->what, task->advice,
+                   task->verb, task->call, task->verb);
+    words[0] = python;
+    words[1] = command;
+    words[2] = script;
+    words[3] = memcpy(copy, target, strlen(target) + 1);
+    memcpy(words + 4, sources, count * sizeof *words);
+    words[4 + count] = NULL;
+    int error = posix_spawnp(&child, python, NULL, NULL, words, environ);
+    free(copy);
+    free(words);
+    if (error != 0) {
+        cli_say(task->verb, "%s python3, which cannot be started: %s", task->what, strerror(error));
+        return false;
+    }
+    while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+    }
+    return status == 0;
+}
+
+bool cli_python_is_pdf(const char *path)
+{
+    return ends_in(path, ".pdf");
+}
+
+bool cli_python_write_pdf(char *const *files, size_t count, const char *path)
+{
+    const struct task task = {"report", "a PDF needs", "resmon.report(sys.argv[2:], sys.argv[1])",
+                              "; or print the HTML report from a browser: -o report.html"};
+    return run_python(&task, files, count, path);
+}
+
+/* "run.parquet", "run.pq". */
+static bool is_parquet(const char *path)
+{
+    return ends_in(path, ".parquet") || ends_in(path, ".pq");
+}
+
+/* A run document's table.  False, and a line that says why. */
+static bool make_parquet(const char *verb, char *document, const char *path)
+{
+    const struct task task = {verb, "Parquet needs",
+                              "resmon.load(sys.argv[2]).export(sys.argv[1], 'parquet')",
+                              "; or write .csv"};
+    return run_python(&task, &document, 1, path);
+}
+
+bool cli_python_add_to_dataset(char *const *sources, size_t count, const char *directory)
+{
+    const struct task task = {
+        "export", "a dataset needs",
+        "tell = lambda count: print(f'{count} runs', end='\\r', file=sys.stderr, flush=True)\n"
+        "    shown = tell if sys.stderr.isatty() else None\n"
+        "    count = resmon.dataset(*sys.argv[2:]).save(sys.argv[1], shown)\n"
+        "    print(f'{count} runs are new in {sys.argv[1]}')",
+        ""};
+    return run_python(&task, sources, count, directory);
+}
+
+/* ---- runs and their formats ------------------------------------------------------------- */
 
 bool cli_output_is_page(const char *path, uint64_t *ret_form)
 {
@@ -32,7 +250,7 @@ bool cli_output_is_page(const char *path, uint64_t *ret_form)
 
 bool cli_output_is_late(const char *path)
 {
-    return ends_in(path, ".txt") || cli_python_is_parquet(path);
+    return ends_in(path, ".txt") || is_parquet(path);
 }
 
 resmon_status cli_output_add(resmon_monitor *monitor, const char *path)
@@ -86,7 +304,7 @@ static bool write_parquet(const char *verb, const resmon_run *run, const char *p
     }
     (void)close(fd);
     bool is_saved = cli_output_write(verb, run, document, "json");
-    bool is_written = is_saved && cli_python_write_parquet(verb, document, path);
+    bool is_written = is_saved && make_parquet(verb, document, path);
     if (!is_saved || is_written || is_elsewhere) {
         (void)unlink(document);
     } else {
@@ -102,7 +320,7 @@ bool cli_output_write(const char *verb, const resmon_run *run, const char *path,
     if (format == NULL && ends_in(path, ".txt")) {
         return write_text(verb, run, path);
     }
-    if (format != NULL ? strcmp(format, "parquet") == 0 : cli_python_is_parquet(path)) {
+    if (format != NULL ? strcmp(format, "parquet") == 0 : is_parquet(path)) {
         return write_parquet(verb, run, path);
     }
     resmon_status status = format != NULL ? RESMON_OK : resmon_sink_kind_of_file(path, &kind);
@@ -145,5 +363,88 @@ resmon_run *cli_output_load(const char *verb, const char *path)
         cli_say(verb, "%s", resmon_last_error());
         return NULL;
     }
+    return run;
+}
+
+/* ---- groups of runs --------------------------------------------------------------------- */
+
+/* NULL, and a line that says why. */
+static resmon_bench *load_runs(const char *verb, char **words, size_t count)
+{
+    resmon_bench *bench = NULL;
+    if (resmon_bench_new(&bench) != RESMON_OK) {
+        cli_say(verb, "%s", resmon_last_error());
+        return NULL;
+    }
+    for (size_t i = 0; i < count; i++) {
+        resmon_run *run = cli_output_load(verb, words[i]);
+        bool is_added = run != NULL && resmon_bench_add(bench, words[0], run) == RESMON_OK;
+        resmon_run_free(run);
+        if (!is_added) {
+            if (run != NULL) {
+                cli_say(verb, "%s", resmon_last_error());
+            }
+            resmon_bench_free(bench);
+            return NULL;
+        }
+    }
+    return bench;
+}
+
+resmon_bench *cli_runs_load(const char *verb, char **words, size_t count)
+{
+    char path[CLI_STORE_PATH_BYTES];
+    resmon_bench *bench = NULL;
+    if (count != 1) {
+        return load_runs(verb, words, count);
+    }
+    char *word = find_kept(words[0], path) ? path : words[0];
+    resmon_status status = resmon_bench_load(word, &bench);
+    if (status == RESMON_EFORMAT || status == RESMON_ENOTSUP) {
+        return load_runs(verb, &word, 1);
+    }
+    if (status != RESMON_OK) {
+        cli_say(verb, "%s", resmon_last_error());
+    }
+    return bench;
+}
+
+/* ---- the one in the middle ---------------------------------------------------------------- */
+
+struct timed {
+    double wall_s;
+    const char *path;
+};
+
+static int compare_times(const void *left, const void *right)
+{
+    const struct timed *a = left, *b = right;
+    return (a->wall_s > b->wall_s) - (a->wall_s < b->wall_s);
+}
+
+static bool take_time(const char *path, struct timed *ret)
+{
+    resmon_headline headline = {.struct_size = sizeof headline};
+    resmon_run *run = NULL;
+    bool is_run = resmon_run_load(path, &run) == RESMON_OK &&
+                  resmon_run_get_headline(run, &headline) == RESMON_OK;
+    resmon_run_free(run);
+    *ret = (struct timed){headline.wall_s, path};
+    return is_run;
+}
+
+resmon_run *cli_runs_median(char **words, size_t count)
+{
+    resmon_run *run = NULL;
+    size_t taken = 0;
+    struct timed *times = cli_grow(NULL, (count + 1) * sizeof *times);
+    while (taken < count && take_time(words[taken], &times[taken])) {
+        taken++;
+    }
+    if (taken == count && count > 0) {
+        qsort(times, count, sizeof *times, compare_times);
+        (void)resmon_run_load(times[(count - 1) / 2].path, &run);
+    }
+    free(times);
     return run;
 }

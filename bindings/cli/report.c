@@ -10,9 +10,7 @@
 
 #include "arguments.h"
 #include "output.h"
-#include "python.h"
 #include "say.h"
-#include "store.h"
 
 static char *text_of(const struct cli_arguments *arguments, const resmon_run *run, double width)
 {

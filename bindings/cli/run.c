@@ -10,7 +10,6 @@
 
 #include "arguments.h"
 #include "gather.h"
-#include "gather_job.h"
 #include "launch.h"
 #include "observe.h"
 #include "say.h"

@@ -14,7 +14,6 @@
 #include "arguments.h"
 #include "output.h"
 #include "say.h"
-#include "store.h"
 
 #define ENDING ".json"
 

@@ -1,14 +1,150 @@
 /* SPDX-License-Identifier: MIT */
-#define _GNU_SOURCE /* the system call pidfd_open */
+#define _GNU_SOURCE /* O_TMPFILE, memrchr, the system call pidfd_open */
 #include "watch.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <resmon/resmon.h>
 
+#include "output.h"
+#include "say.h"
 #include "screen.h"
+
+#define LAST_BYTES 4096
+#define LAST_LINES 6
+
+/* ---- the file ----------------------------------------------------------------------------- */
+
+/* File systems without O_TMPFILE (NFS, overlays of old kernels): one whose name is gone at once. */
+static int make_file(const char *directory)
+{
+    char path[4096];
+    int fd = open(directory, O_TMPFILE | O_RDWR | O_APPEND | O_CLOEXEC, 0600);
+    if (fd >= 0 || snprintf(path, sizeof path, "%s/resmon-XXXXXX", directory) >= (int)sizeof path) {
+        return fd;
+    }
+    fd = mkostemp(path, O_APPEND | O_CLOEXEC);
+    if (fd >= 0) {
+        (void)unlink(path);
+    }
+    return fd;
+}
+
+bool cli_kept_open(struct cli_kept *kept)
+{
+    const char *directory = cli_store_temporary();
+    *kept = (struct cli_kept){.fd = make_file(directory)};
+    if (kept->fd < 0) {
+        cli_say("run", "cannot create a file in %.200s for the output of the command: %s",
+                directory, strerror(errno));
+    }
+    return kept->fd >= 0;
+}
+
+void cli_kept_close(struct cli_kept *kept)
+{
+    if (kept->fd >= 0) {
+        (void)close(kept->fd);
+    }
+    kept->fd = -1;
+}
+
+void cli_kept_take(const struct cli_kept *kept)
+{
+    int nothing = isatty(STDIN_FILENO) != 0 ? open("/dev/null", O_RDONLY | O_CLOEXEC) : -1;
+    if (nothing >= 0) {
+        (void)dup2(nothing, STDIN_FILENO);
+    }
+    for (int fd = STDOUT_FILENO; fd <= STDERR_FILENO; fd++) {
+        if (isatty(fd) != 0) {
+            (void)dup2(kept->fd, fd);
+        }
+    }
+}
+
+/* ---- to the terminal ---------------------------------------------------------------------- */
+
+/* False: nobody can read it any more. */
+static bool write_all(int fd, const char *text, size_t length)
+{
+    while (length > 0) {
+        ssize_t wrote = write(fd, text, length);
+        if (wrote < 0 && errno == EAGAIN) {
+            struct pollfd terminal = {.fd = fd, .events = POLLOUT};
+            (void)poll(&terminal, 1, -1);
+        } else if (wrote < 0 && errno != EINTR) {
+            return false;
+        }
+        text += wrote > 0 ? wrote : 0;
+        length -= wrote > 0 ? (size_t)wrote : 0;
+    }
+    return true;
+}
+
+/* Writes to the terminal what it has not had yet.  SIGTTOU, blocked, lets the background write to
+ * one that is set to stop it. */
+static void show_kept(struct cli_kept *kept)
+{
+    char bytes[4096];
+    ssize_t got;
+    sigset_t blocked, before;
+    int terminal = isatty(STDOUT_FILENO) != 0   ? STDOUT_FILENO
+                   : isatty(STDERR_FILENO) != 0 ? STDERR_FILENO
+                                                : -1;
+    (void)sigemptyset(&blocked);
+    (void)sigaddset(&blocked, SIGTTOU);
+    (void)sigprocmask(SIG_BLOCK, &blocked, &before);
+    while (terminal >= 0 && (got = pread(kept->fd, bytes, sizeof bytes, kept->shown)) > 0 &&
+           write_all(terminal, bytes, (size_t)got)) {
+        kept->shown += got;
+    }
+    (void)sigprocmask(SIG_SETMASK, &before, NULL);
+}
+
+/* ---- on a page ---------------------------------------------------------------------------- */
+
+/* Where the last lines begin. */
+static const char *last_lines(const char *text, size_t length)
+{
+    const char *end = text + length;
+    for (int lines = 0; lines < LAST_LINES; lines++) {
+        const char *newline = memrchr(text, '\n', (size_t)(end - text));
+        if (newline == NULL) {
+            return text;
+        }
+        end = newline;
+    }
+    return end + 1;
+}
+
+static void add_kept(const struct cli_kept *kept, struct cli_frame *frame)
+{
+    char text[LAST_BYTES];
+    struct stat info;
+    if (fstat(kept->fd, &info) != 0 || info.st_size == 0) {
+        return;
+    }
+    off_t from = info.st_size > LAST_BYTES ? info.st_size - LAST_BYTES : 0;
+    ssize_t got = pread(kept->fd, text, sizeof text, from);
+    size_t length = got > 0 ? (size_t)got : 0;
+    length -= length > 0 && text[length - 1] == '\n' ? 1 : 0;
+    cli_frame_add_title(frame, "output");
+    for (const char *at = last_lines(text, length), *end = text + length; at < end;) {
+        const char *newline = memchr(at, '\n', (size_t)(end - at));
+        const char *stop = newline != NULL ? newline : end;
+        cli_frame_add_text(frame, at, (size_t)(stop - at));
+        at = stop + 1;
+    }
+}
 
 #define FOLLOW_MS \
     100             /* how often keys are looked at, and what is printed without a page is shown */
@@ -50,7 +186,7 @@ static void make(struct cli_view *view)
         return;
     }
     cli_frame_make(&view->frame, watch->run);
-    cli_kept_add(watch->launch->kept, &view->frame);
+    add_kept(watch->launch->kept, &view->frame);
     for (size_t i = 0; i < watch->part_count; i++) {
         cli_frame_add_scopes(&view->frame, watch->parts[i]);
     }
@@ -67,7 +203,7 @@ bool cli_watch_open(struct cli_watch *watch)
 void cli_watch_close(struct cli_watch *watch)
 {
     cli_screen_close();
-    cli_kept_show(watch->launch->kept);
+    show_kept(watch->launch->kept);
     cli_frame_free(&watch->view.frame);
     free_runs(watch);
 }
@@ -85,7 +221,7 @@ static void turn(struct cli_watch *watch, int fd)
 static void follow(struct cli_watch *watch, int fd)
 {
     struct pollfd end = {.fd = fd, .events = POLLIN};
-    cli_kept_show(watch->launch->kept);
+    show_kept(watch->launch->kept);
     (void)poll(&end, 1, watch->view.longest_ms);
 }
 
