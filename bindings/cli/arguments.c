@@ -3,6 +3,7 @@
 
 #include <ctype.h>
 #include <getopt.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,6 +42,41 @@ void cli_text_free(struct cli_text *text)
 {
     free(text->text);
     *text = (struct cli_text){.text = NULL};
+}
+
+/* ---- words of a command ------------------------------------------------------------------- */
+
+void cli_words_add(struct cli_words *words, const char *format, ...)
+{
+    va_list values, again;
+    va_start(values, format);
+    va_copy(again, values);
+    size_t room = (size_t)vsnprintf(NULL, 0, format, values) + 1;
+    char *word = cli_grow(NULL, room);
+    (void)vsnprintf(word, room, format, again);
+    va_end(again);
+    va_end(values);
+    words->at = cli_grow(words->at, (words->count + 2) * sizeof *words->at);
+    words->at[words->count++] = word;
+    words->at[words->count] = NULL;
+}
+
+void cli_words_add_said(struct cli_words *words, const struct cli_arguments *arguments)
+{
+    for (size_t i = 0; i < arguments->of_library_count; i++) {
+        const struct cli_said *said = &arguments->of_library[i];
+        cli_words_add(words, "--%s%s%s", said->key, said->value != NULL ? "=" : "",
+                      said->value != NULL ? said->value : "");
+    }
+}
+
+void cli_words_free(struct cli_words *words)
+{
+    for (size_t i = 0; i < words->count; i++) {
+        free(words->at[i]);
+    }
+    free(words->at);
+    *words = (struct cli_words){.at = NULL};
 }
 
 /* ---- what getopt_long() is to know -------------------------------------------------------- */
@@ -318,20 +354,26 @@ bool cli_number(const struct cli_arguments *arguments, const char *key, double l
     return true;
 }
 
-double cli_duration(const char *text)
+bool cli_duration(const struct cli_arguments *arguments, const char *key, double *ret)
 {
     static const struct {
         const char *name;
         double seconds;
     } units[] = {{"ms", 1e-3}, {"min", 60.0}, {"s", 1.0}, {"h", 3600.0}};
+    const char *text = cli_value(arguments, key);
     char *end = NULL;
-    double value = strtod(text, &end);
+    double value = text != NULL ? strtod(text, &end) : 0.0;
     for (size_t i = 0; i < sizeof units / sizeof *units && end != text; i++) {
         if (strcmp(end, units[i].name) == 0 && value > 0.0 && value * units[i].seconds < 1e9) {
-            return value * units[i].seconds;
+            *ret = value * units[i].seconds;
+            return true;
         }
     }
-    return -1.0;
+    if (text != NULL) {
+        cli_say(arguments->command->name, "--%s=%.64s must be a duration, such as 30s, 1.5min, 1h",
+                key, text);
+    }
+    return text == NULL;
 }
 
 bool cli_needs_words(const struct cli_arguments *arguments, size_t least, size_t most)

@@ -23,6 +23,17 @@ struct cli_text {
 void cli_text_add(struct cli_text *text, const char *key, const char *value);
 void cli_text_free(struct cli_text *text);
 
+/* The words of a command, ended by NULL. */
+struct cli_words {
+    char **at;
+    size_t count;
+};
+
+/** Adds a word, made of a format. */
+__attribute__((format(printf, 2, 3))) void cli_words_add(struct cli_words *words,
+                                                         const char *format, ...);
+void cli_words_free(struct cli_words *words);
+
 struct cli_said {
     const char *key;
     const char *value; /* NULL: none */
@@ -54,8 +65,12 @@ const char *cli_value_at(const struct cli_arguments *arguments, const char *key,
 const char *cli_value(const struct cli_arguments *arguments, const char *key);
 bool cli_has(const struct cli_arguments *arguments, const char *key);
 
-/** A time as people say it, "30s", "1.5min", in seconds; below 0: it is none, or has no unit. */
-double cli_duration(const char *text);
+/** Adds what was said of the library's options, as options of a command of ours. */
+void cli_words_add_said(struct cli_words *words, const struct cli_arguments *arguments);
+
+/** A time, "30s", "1.5min", in seconds; false, and a line that says why.  Nothing is said: `ret`
+ * stays. */
+bool cli_duration(const struct cli_arguments *arguments, const char *key, double *ret);
 
 /** A number of that range; false, and a line that says why.  Nothing is said: `ret` stays. */
 bool cli_number(const struct cli_arguments *arguments, const char *key, double low, double high,

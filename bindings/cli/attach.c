@@ -231,8 +231,8 @@ static int observe_job(const struct cli_arguments *arguments, const char *id, do
 
 int cli_attach(const struct cli_arguments *arguments)
 {
-    const char *until = cli_value(arguments, "for"), *job = cli_value(arguments, "job");
-    double seconds = until != NULL ? cli_duration(until) : 0.0;
+    const char *job = cli_value(arguments, "job");
+    double seconds = 0.0;
     bool has_group = job != NULL || cli_said_of(arguments, "cgroup") != NULL;
     if (!cli_needs_words(arguments, has_group ? 0 : 1, has_group ? 0 : 1)) {
         return cli_wrong(arguments->command);
@@ -241,8 +241,7 @@ int cli_attach(const struct cli_arguments *arguments)
     if (pid == 0 && !has_group) {
         return cli_wrong(arguments->command);
     }
-    if (seconds < 0.0) {
-        cli_say("attach", "--for=%.64s must be a duration, such as 30s, 1.5min, 1h", until);
+    if (!cli_duration(arguments, "for", &seconds)) {
         return cli_wrong(arguments->command);
     }
     (void)umask(077); /* command lines hold secrets */

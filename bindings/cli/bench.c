@@ -54,8 +54,6 @@ struct bench {
     double runs, for_s, warmup;
     resmon_bench *results;
     char document[CLI_STORE_PATH_BYTES];
-    char **words; /* of `resmon run`, with room for the command */
-    size_t word_count;
     size_t done;     /* runs */
     bool is_bare;    /* runs have no monitor */
     bool has_scopes; /* some of the commands */
@@ -273,46 +271,27 @@ static void close_starter(void)
 
 /* ---- one run ------------------------------------------------------------------------------ */
 
-static void add_word(struct bench *bench, char *word)
-{
-    bench->words = cli_grow(bench->words, (bench->word_count + 2) * sizeof(char *));
-    bench->words[bench->word_count++] = word;
-    bench->words[bench->word_count] = NULL;
-}
-
-static void add_option(struct bench *bench, const char *key, const char *value)
-{
-    size_t room = strlen(key) + (value != NULL ? strlen(value) : 0) + 4;
-    char *word = cli_grow(NULL, room);
-    (void)snprintf(word, room, "--%s%s%s", key, value != NULL ? "=" : "",
-                   value != NULL ? value : "");
-    add_word(bench, word);
-}
-
 /* `resmon run` with the options of ours that are its own. */
-static void make_words(struct bench *bench)
+static void add_run(struct cli_words *words, const struct bench *bench)
 {
-    static char name[] = "resmon", verb[] = "run", quiet[] = "-q", end_of_options[] = "--";
-    add_word(bench, name);
-    add_word(bench, verb);
-    add_word(bench, quiet);
-    add_option(bench, "output", bench->document);
-    for (size_t i = 0; i < bench->arguments->of_library_count; i++) {
-        const struct cli_said *said = &bench->arguments->of_library[i];
-        add_option(bench, said->key, said->value);
-    }
-    add_word(bench, end_of_options);
+    cli_words_add(words, "resmon");
+    cli_words_add(words, "run");
+    cli_words_add(words, "-q");
+    cli_words_add(words, "--output=%s", bench->document);
+    cli_words_add_said(words, bench->arguments);
+    cli_words_add(words, "--");
 }
 
 /* What it has on stderr is shown in any case. */
 static int run_shell(const char *line, bool is_shown)
 {
-    static char shell[] = "/bin/sh", option[] = "-c";
-    char *copy = cli_grow(NULL, strlen(line) + 1);
-    char *words[] = {shell, option, strcpy(copy, line), NULL};
-    int status =
-        cli_launch_run(shell, words, STDOUT_FILENO, is_shown ? STDIN_FILENO : STDOUT_FILENO);
-    free(copy);
+    struct cli_words words = {.at = NULL};
+    cli_words_add(&words, "/bin/sh");
+    cli_words_add(&words, "-c");
+    cli_words_add(&words, "%s", line);
+    int last = is_shown ? -1 : STDOUT_FILENO;
+    int status = cli_launch_run(words.at[0], words.at, STDOUT_FILENO, last);
+    cli_words_free(&words);
     return status;
 }
 
@@ -398,16 +377,16 @@ static bool take_bare(struct bench *bench, struct command *command, const struct
     return true;
 }
 
-static int run_observed(struct bench *bench, const struct command *command)
+static int run_observed(const struct bench *bench, const struct command *command)
 {
-    size_t before = bench->word_count;
+    struct cli_words words = {.at = NULL};
+    add_run(&words, bench);
     for (size_t i = 0; command->words[i] != NULL; i++) {
-        add_word(bench, command->words[i]);
+        cli_words_add(&words, "%s", command->words[i]);
     }
     int last = cli_has(bench->arguments, "show-output") ? -1 : STDERR_FILENO;
-    int status = cli_launch_run("/proc/self/exe", bench->words, STDIN_FILENO, last);
-    bench->word_count = before;
-    bench->words[before] = NULL;
+    int status = cli_launch_run("/proc/self/exe", words.at, STDIN_FILENO, last);
+    cli_words_free(&words);
     return status;
 }
 
@@ -622,13 +601,8 @@ static bool show(const struct bench *bench)
 static bool read_arguments(struct bench *bench)
 {
     const struct cli_arguments *arguments = bench->arguments;
-    const char *until = cli_value(arguments, "for");
-    bench->for_s = until != NULL ? cli_duration(until) : 0.0;
-    if (bench->for_s < 0.0) {
-        cli_say("bench", "--for=%.64s must be a duration, such as 30s, 1.5min, 1h", until);
-        return false;
-    }
-    return cli_needs_words(arguments, 1, (size_t)-1) &&
+    return cli_duration(arguments, "for", &bench->for_s) &&
+           cli_needs_words(arguments, 1, (size_t)-1) &&
            cli_number(arguments, "runs", 1.0, MOST_RUNS, &bench->runs) &&
            cli_number(arguments, "warmup", 0.0, MOST_RUNS, &bench->warmup) &&
            read_commands(&bench->commands, arguments->words, arguments->word_count);
@@ -639,12 +613,6 @@ static void free_all(struct bench *bench)
     close_starter();
     resmon_bench_free(bench->results);
     free_commands(&bench->commands);
-    for (size_t i = 0; i < bench->word_count; i++) {
-        if (strncmp(bench->words[i], "--", 2) == 0 && bench->words[i][2] != '\0') {
-            free(bench->words[i]); /* the options: add_option() */
-        }
-    }
-    free(bench->words);
 }
 
 /* False, and a line that says why. */
@@ -671,7 +639,6 @@ static int run_bench(struct bench *bench)
         !make_place(bench) || !begin_results(bench)) {
         return CLI_RUN_FAILED;
     }
-    make_words(bench);
     bool is_whole = run_all(bench);
     (void)unlink(bench->document);
     if (cli_launch_noted() != 0 && bench->done > 0) {

@@ -338,32 +338,9 @@ static bool settle(const struct cli_arguments *arguments, struct cli_job_place *
 
 /* ---- start ---------------------------------------------------------------------------------- */
 
-/* The words of a command, ended by NULL. */
-struct words {
-    char **at;
-    size_t count;
-};
-
-static void add_word(struct words *words, const char *one, const char *two, const char *three)
-{
-    size_t room = strlen(one) + strlen(two) + strlen(three) + 1;
-    words->at = cli_grow(words->at, (words->count + 2) * sizeof *words->at);
-    words->at[words->count] = cli_grow(NULL, room);
-    (void)snprintf(words->at[words->count++], room, "%s%s%s", one, two, three);
-    words->at[words->count] = NULL;
-}
-
-static void free_words(struct words *words)
-{
-    for (size_t i = 0; i < words->count; i++) {
-        free(words->at[i]);
-    }
-    free(words->at);
-}
-
 /* "PROGRAM attach --job=4711 ... --output=DIRECTORY/", and our own options of the library. */
 static bool make_words(const struct cli_arguments *arguments, const struct cli_job_place *place,
-                       const char *id, struct words *words)
+                       const char *id, struct cli_words *words)
 {
     char *program = realpath("/proc/self/exe", NULL), *directory = realpath(place->directory, NULL);
     if (program == NULL || directory == NULL) {
@@ -373,18 +350,12 @@ static bool make_words(const struct cli_arguments *arguments, const struct cli_j
         free(directory);
         return false;
     }
-    add_word(words, program, "", "");
-    add_word(words, "attach", "", "");
-    add_word(words, "--quiet", "", "");
-    add_word(words, "--job=", id, "");
-    add_word(words, "--output=", directory, "/");
-    for (size_t i = 0; i < arguments->of_library_count; i++) {
-        const struct cli_said *said = &arguments->of_library[i];
-        char key[CLI_KEY_BYTES + 8];
-        (void)snprintf(key, sizeof key, "--%s", said->key);
-        add_word(words, key, said->value != NULL ? "=" : "",
-                 said->value != NULL ? said->value : "");
-    }
+    cli_words_add(words, "%s", program);
+    cli_words_add(words, "attach");
+    cli_words_add(words, "--quiet");
+    cli_words_add(words, "--job=%s", id);
+    cli_words_add(words, "--output=%s/", directory);
+    cli_words_add_said(words, arguments);
     free(program);
     free(directory);
     return true;
@@ -442,7 +413,7 @@ static int start(const struct cli_arguments *arguments, const struct cli_job_pla
     char stop[CLI_JOB_PATH_BYTES];
     resmon_job *job = NULL;
     resmon_job_info info = {.struct_size = sizeof info};
-    struct words words = {.at = NULL};
+    struct cli_words words = {.at = NULL};
     int result = CLI_FAILED;
     cli_job_stop_path(place, stop);
     (void)unlink(stop); /* of monitors that were stopped before */
@@ -451,7 +422,7 @@ static int start(const struct cli_arguments *arguments, const struct cli_job_pla
     } else if (make_words(arguments, place, info.id, &words)) {
         result = launch(arguments, place, job, words.at);
     }
-    free_words(&words);
+    cli_words_free(&words);
     resmon_job_free(job);
     return result;
 }

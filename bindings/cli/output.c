@@ -63,24 +63,11 @@ const char *cli_store_temporary(void)
     return directory != NULL && directory[0] != '\0' ? directory : "/tmp";
 }
 
-static bool write_all(int fd, const char *text)
-{
-    for (size_t left = strlen(text); left > 0;) {
-        ssize_t count = write(fd, text, left);
-        if (count < 0 && errno != EINTR) {
-            return false;
-        }
-        text += count > 0 ? count : 0;
-        left -= count > 0 ? (size_t)count : 0;
-    }
-    return true;
-}
-
 /* What is no regular file is written to as it is. */
 static bool write_special(const char *path, const char *text)
 {
     int fd = open(path, O_WRONLY | O_NOCTTY | O_CLOEXEC);
-    bool is_written = fd >= 0 && write_all(fd, text);
+    bool is_written = fd >= 0 && cli_write(fd, text, strlen(text));
     if (fd >= 0) {
         int error = errno;
         is_written = close(fd) == 0 && is_written;
@@ -107,7 +94,8 @@ static bool replace(const char *path, const char *text)
     if (fd < 0) {
         return false;
     }
-    bool is_written = fchmod(fd, rights()) == 0 && write_all(fd, text) && fsync(fd) == 0;
+    bool is_written =
+        fchmod(fd, rights()) == 0 && cli_write(fd, text, strlen(text)) && fsync(fd) == 0;
     int error = errno;
     is_written = close(fd) == 0 && is_written;
     errno = error;

@@ -2,6 +2,7 @@
 #include "say.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -70,6 +71,22 @@ void *cli_grow(void *memory, unsigned long bytes)
         _exit(CLI_RUN_FAILED);
     }
     return grown;
+}
+
+bool cli_write(int fd, const char *bytes, size_t length)
+{
+    while (length > 0) {
+        ssize_t written = write(fd, bytes, length);
+        struct pollfd room = {.fd = fd, .events = POLLOUT};
+        if (written < 0 && errno == EAGAIN) {
+            (void)poll(&room, 1, -1);
+        } else if (written < 0 && errno != EINTR) {
+            return false;
+        }
+        bytes += written > 0 ? written : 0;
+        length -= written > 0 ? (size_t)written : 0;
+    }
+    return true;
 }
 
 bool cli_print(const char *verb, const char *text)

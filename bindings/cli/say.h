@@ -7,6 +7,7 @@
 #define RESMON_CLI_SAY_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 /** A line, of what verb ("resmon run: ..."; NULL: of none). */
 __attribute__((format(printf, 2, 3))) void cli_say(const char *verb, const char *format, ...);
@@ -19,6 +20,10 @@ const char *cli_reason(const char *path);
 
 /** Memory that can be had; else the end of the command. */
 void *cli_grow(void *memory, unsigned long bytes);
+
+/** Writes all bytes, also to a terminal that has no room just now.  False, and errno: nobody can
+ * read them any more.  Async-signal-safe. */
+bool cli_write(int fd, const char *bytes, size_t length);
 
 /** Writes all of a text to stdout; false, and a line that says why: it could not be. */
 bool cli_print(const char *verb, const char *text);

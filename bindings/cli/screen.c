@@ -40,16 +40,7 @@ static struct {
 /* Nobody may read it. */
 static void send(const char *bytes, size_t length)
 {
-    while (length > 0) {
-        ssize_t written = write(screen.output, bytes, length);
-        struct pollfd room = {.fd = screen.output, .events = POLLOUT};
-        if (written > 0) {
-            bytes += written;
-            length -= (size_t)written;
-        } else if (errno != EINTR && (errno != EAGAIN || poll(&room, 1, 1000) <= 0)) {
-            return;
-        }
-    }
+    (void)cli_write(screen.output, bytes, length);
 }
 
 /* Blocked, SIGTTOU lets the background change the modes of the terminal. */

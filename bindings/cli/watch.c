@@ -73,23 +73,6 @@ void cli_kept_take(const struct cli_kept *kept)
 
 /* ---- to the terminal ---------------------------------------------------------------------- */
 
-/* False: nobody can read it any more. */
-static bool write_all(int fd, const char *text, size_t length)
-{
-    while (length > 0) {
-        ssize_t wrote = write(fd, text, length);
-        if (wrote < 0 && errno == EAGAIN) {
-            struct pollfd terminal = {.fd = fd, .events = POLLOUT};
-            (void)poll(&terminal, 1, -1);
-        } else if (wrote < 0 && errno != EINTR) {
-            return false;
-        }
-        text += wrote > 0 ? wrote : 0;
-        length -= wrote > 0 ? (size_t)wrote : 0;
-    }
-    return true;
-}
-
 /* Writes to the terminal what it has not had yet.  SIGTTOU, blocked, lets the background write to
  * one that is set to stop it. */
 static void show_kept(struct cli_kept *kept)
@@ -104,7 +87,7 @@ static void show_kept(struct cli_kept *kept)
     (void)sigaddset(&blocked, SIGTTOU);
     (void)sigprocmask(SIG_BLOCK, &blocked, &before);
     while (terminal >= 0 && (got = pread(kept->fd, bytes, sizeof bytes, kept->shown)) > 0 &&
-           write_all(terminal, bytes, (size_t)got)) {
+           cli_write(terminal, bytes, (size_t)got)) {
         kept->shown += got;
     }
     (void)sigprocmask(SIG_SETMASK, &before, NULL);
