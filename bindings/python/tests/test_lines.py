@@ -382,7 +382,7 @@ def test_statements_over_lines_and_with(clock):
     assert by_text(load, "return").hits == 1
 
 
-# That the function notices nothing
+# That the function notices nothing; of functions of every kind, test_scopes.py has the rest: stretches.py wraps them all
 
 
 def test_runs_once_with_any_arguments():
@@ -404,23 +404,8 @@ def test_runs_once_with_any_arguments():
     assert by_text(anything.__wrapped__, "calls.append").hits == 1
 
 
-def test_wrong_arguments_raise_as_they_did():
-    @profile_lines
-    def one(argument):
-        return argument
-
-    with pytest.raises(TypeError, match="argument"):
-        one()
-    assert one(3) == 3
-    assert [row.hits for row in one.lines.rows] == [1]
-
-
 def test_methods():
     class Thing:
-        @profile_lines
-        def __init__(self, value):
-            self.value = value
-
         @profile_lines
         def method(self, more):
             return self.value + more
@@ -435,11 +420,6 @@ def test_methods():
         def static_above(x):
             return x
 
-        @classmethod
-        @profile_lines
-        def class_below(cls):
-            return cls
-
         @profile_lines
         @classmethod
         def class_above(cls):
@@ -447,24 +427,16 @@ def test_methods():
 
         @property
         @profile_lines
-        def prop(self):
-            return self.value
+        def value(self):
+            return 1
 
-    class Derived(Thing):
-        @profile_lines
-        def method(self, more):
-            return super().method(more) + 1
-
-    thing = Derived(1)
-    assert thing.method(2) == 4
-    assert Thing.static_below(5) == Thing.static_above(5) == thing.static_above(5) == 5
-    assert Derived.class_below() is Derived.class_above() is Derived
-    assert thing.prop == 1
-    for function, hits in [(Thing.__init__, 1), (Thing.method, 1), (Derived.method, 1), (thing.method, 1),
-                           (Thing.static_below, 1), (Thing.static_above, 2), (Thing.class_below, 1),
-                           (Thing.class_above, 1), (Thing.prop.fget, 1)]:
+    thing = Thing()
+    assert thing.method(2) == 3 and Thing.static_below(5) == Thing.static_above(5) == thing.static_above(5) == 5
+    assert Thing.class_above() is Thing
+    for function, hits in [(Thing.method, 1), (thing.method, 1), (Thing.static_below, 1), (Thing.static_above, 2),
+                           (Thing.class_above, 1), (Thing.value.fget, 1)]:
         assert [row.hits for row in function.lines.rows] == [hits], function
-    assert "Function: " in str(Thing.method.lines) and "Thing.method at line" in str(Thing.method.lines)
+    assert "Thing.method at line" in str(Thing.method.lines)
 
 
 def test_partial_cached_and_lambda():
@@ -559,29 +531,6 @@ def test_generators(clock):
     assert total(count) == exactly(0.03)  # not the 0.2 s that it was suspended
 
 
-def test_generator_closed_and_dropped():
-    closed = []
-
-    @profile_lines
-    def forever():
-        try:
-            while True:
-                yield
-        finally:
-            closed.append(1)
-
-    generator = forever()
-    next(generator)
-    generator.close()
-    assert closed == [1]
-    generator = forever()
-    next(generator)
-    del generator
-    assert closed == [1, 1]
-    assert by_text(forever, "closed").hits == 2
-    forever()  # never started
-
-
 def test_generators_delegate_and_interleave(clock):
     def sub():
         time.sleep(0.01)
@@ -655,45 +604,31 @@ def test_coroutine_cancelled_and_awaited_generator(clock):
     assert by_text(old, "return").hits == 1
 
 
-def test_async_generators():
-    log = []
-
+def test_async_generators(clock):
     @profile_lines
     async def numbers(stop):
-        try:
-            for i in range(stop):
-                await asyncio.sleep(0)
-                try:
-                    log.append((yield i))
-                except KeyError:
-                    log.append("thrown")
-        finally:
+        for i in range(stop):
+            time.sleep(0.01)
             await asyncio.sleep(0)
-            log.append("closed")
+            try:
+                yield i
+            except KeyError:
+                time.sleep(0.02)
 
     async def main():
-        assert [i async for i in numbers(3)] == [0, 1, 2]
-        generator = numbers(5)
+        generator = numbers(3)
         assert await generator.__anext__() == 0
-        assert await generator.asend("sent") == 1
-        assert await generator.athrow(KeyError()) == 2
+        time.sleep(0.2)
+        assert await generator.athrow(KeyError()) == 1
         await generator.aclose()
         abandoned = numbers(2)
         await abandoned.__anext__()
         return abandoned
 
-    assert inspect.isasyncgenfunction(numbers)
-    problems = []
-
-    async def watched():
-        asyncio.get_running_loop().set_exception_handler(lambda loop, context: problems.append(context))
-        return await main()
-
-    kept = asyncio.run(watched())  # which closes what was abandoned
-    assert log == [None, None, None, "closed", "sent", "thrown", "closed", "closed"]
-    assert problems == []
-    assert by_text(numbers, '"closed"').hits == 3
+    kept = asyncio.run(main())  # which closes what was abandoned
     assert kept.ag_frame is None
+    assert by_text(numbers, "yield").hits == 3 and by_text(numbers, "except").hits >= 1
+    assert total(numbers) == exactly(0.05)  # not the 0.2 s that it was suspended
 
 
 def test_pickle_and_processes(tmp_path):
