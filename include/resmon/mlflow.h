@@ -128,9 +128,9 @@ RESMON_API resmon_status resmon_monitor_add_mlflow(resmon_monitor *monitor,
  * a call that failed or was interrupted may be repeated.  `options` may be NULL.  Blocks until
  * everything is sent, or the budget is spent.  Nothing is written to a file.
  *
- * RESMON_ENET; RESMON_ETIMEDOUT; RESMON_EACCES: status 401 or 403; RESMON_EREMOTE: another error of
- * the server (404, 5xx, ...); RESMON_EFORMAT: the server is no MLflow server; and the errors of
- * resmon_monitor_add_mlflow() about options.
+ * RESMON_EINVAL: also with RESMON_MLFLOW_SPOOL_ONLY; RESMON_ENET; RESMON_ETIMEDOUT; RESMON_EACCES:
+ * status 401 or 403; RESMON_EREMOTE: another error of the server (404, 5xx, ...); RESMON_EFORMAT:
+ * the server is no MLflow server; and the errors of resmon_monitor_add_mlflow() about options.
  * Thread class: any thread.  Since 0.1.
  */
 RESMON_API resmon_status resmon_run_push_mlflow(const resmon_run *run,
@@ -145,8 +145,8 @@ RESMON_API resmon_status resmon_run_push_mlflow_text(const resmon_run *run, cons
  * MLflow's own package can write to:
  *
  * - "run_id": run to attach to, or ""; otherwise "experiment", "experiment_id", and "create": the
- *   members of runs/create.  "uuid" is the value of its tag "resmon.uuid", which finds the run
- * again;
+ *   members of runs/create.  "uuid" is the value of the tag "resmon.uuid", by which a
+ *   run that is there already is found;
  * - "requests": in order, each with "call" ("log-batch", "params", "set-tag", "update": "body" has
  *   the members of that request; "artifact": "body" is the text of the file "path").
  *

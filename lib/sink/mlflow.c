@@ -615,7 +615,6 @@ static resmon_status snapshot(void *context, const resmon_run *run)
 static resmon_status stop(void *context, const resmon_run *run)
 {
     struct mlflow *mlflow = context;
-    resmon_status status = RESMON_OK;
     if (!reports(mlflow) && !mlflow->place.is_first) {
         return RESMON_OK;
     }
@@ -623,7 +622,7 @@ static resmon_status stop(void *context, const resmon_run *run)
         bool is_wanted = (mlflow->config.flags & RESMON_MLFLOW_NO_SPOOL) == 0;
         return is_wanted ? save_document(mlflow, run) : RESMON_OK;
     }
-    status = deliver(mlflow, run, first_stage(mlflow), RM_DEADLINE_NONE);
+    resmon_status status = deliver(mlflow, run, first_stage(mlflow), RM_DEADLINE_NONE);
     rm_http_rest(mlflow->client.http);
     return status == RESMON_OK ? RESMON_OK : keep(mlflow, run, status);
 }
@@ -667,6 +666,9 @@ resmon_status rm_mlflow_push(const struct resmon_run *run, const resmon_mlflow_o
 {
     struct mlflow *mlflow = NULL;
     resmon_mlflow_options unkept = *options;
+    if ((options->flags & RESMON_MLFLOW_SPOOL_ONLY) != 0) {
+        return rm_error(RESMON_EINVAL, "a push sends a run to MLflow: it cannot be spool_only");
+    }
     unkept.flags |= RESMON_MLFLOW_NO_SPOOL; /* the run is in a file, or in the caller's hands */
     resmon_status status = mlflow_new(&unkept, &mlflow);
     if (mlflow == NULL) {

@@ -40,6 +40,7 @@ def nothing_is_sent_where_that_is_wanted(case):
     case.live(None, "spool_only", "series", "run_name=later", env={"MLFLOW_EXPERIMENT_NAME": "offline"}).expect(
         "stop", "RESMON_OK")
     fake = case.fake()
+    case.run(fake.uri, "push", "run.json", "spool_only").expect("push", "RESMON_EINVAL", "spool_only")
     case.push_kept(fake.uri, env={"MLFLOW_EXPERIMENT_NAME": None})
     run, = runs_of(fake.state(), "offline")
     assert run["info"]["run_name"] == "later" and run["info"]["status"] == "FINISHED", run["info"]
