@@ -121,7 +121,7 @@ def read_only_directory_by_default(case):
 WAITS = {"MLFLOW_HTTP_REQUEST_TIMEOUT": "60"}
 # The requests of a push, in their order: a part of the path, and which of these it is.
 POSITIONS = {"the experiment": ("experiments/create", 1), "the search": ("runs/search", 1), "the run": ("runs/create", 1),
-             "the summary": ("log-batch", 1), "the series": ("log-batch", 3), "the document": ("artifacts", 1),
+             "the summary": ("log-batch", 1), "the series": ("log-batch", 2), "the document": ("artifacts", 1),
              "the description": ("runs/set-tag", 1), "the end": ("runs/update", 1)}
 
 
