@@ -336,13 +336,9 @@ static resmon_status call_here(resmon_status (*work)(void *context), void *conte
 }
 
 /* Waiting is a point where the caller may be cancelled; but what the thread works on is here. */
-
-resmon_status rm_thread_call(resmon_status (*work)(void *context), void *context)
+resmon_status rm_thread_call_apart(resmon_status (*work)(void *context), void *context)
 {
     RM_KEEP_ERRNO;
-    if (is_ours) {
-        return work(context);
-    }
     struct call call = {.work = work,
                         .context = context,
                         .status = RESMON_ESTATE,
@@ -358,4 +354,9 @@ resmon_status rm_thread_call(resmon_status (*work)(void *context), void *context
     (void)pthread_join(thread, NULL);
     (void)pthread_setcancelstate(cancel_state, NULL);
     return call.status == RESMON_OK ? RESMON_OK : rm_error(call.status, "%s", call.text);
+}
+
+resmon_status rm_thread_call(resmon_status (*work)(void *context), void *context)
+{
+    return is_ours ? work(context) : rm_thread_call_apart(work, context);
 }

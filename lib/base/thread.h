@@ -39,6 +39,9 @@ resmon_status rm_thread_start(pthread_t *ret_thread, const struct rm_thread_work
  */
 resmon_status rm_thread_call(resmon_status (*work)(void *context), void *context);
 
+/** The same, and a thread that is ours already does not work on: it waits. */
+resmon_status rm_thread_call_apart(resmon_status (*work)(void *context), void *context);
+
 /** Bytes of the calling thread's stack that are left; 0: not known, as on an alternate stack of
  * signals.  Reads /proc on the main thread. */
 size_t rm_thread_stack_left(void);
