@@ -48,8 +48,15 @@ static int run_verb(const struct cli_command *command, int argc, char **argv)
     return result;
 }
 
+/* The library in this program starts this program under that name to symbolize addresses
+ * (lib/names/names.h): not a verb of the command. */
+int rm_names_main(void);
+
 int main(int argc, char **argv)
 {
+    if (argc == 1 && strcmp(argv[0], "resmon-names") == 0) {
+        return rm_names_main();
+    }
     const char *word = argc > 1 ? argv[1] : "--help";
     if (strcmp(word, "--version") == 0 || strcmp(word, "-V") == 0) {
         return printf("resmon %s\n", resmon_version()) > 0 && fflush(stdout) == 0 ? 0 : CLI_FAILED;

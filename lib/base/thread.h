@@ -16,7 +16,7 @@
 
 enum rm_thread_stack {
     RM_STACK_SMALL,     /* 256 KiB: for our own code */
-    RM_STACK_LIBRARIES, /* 1 MiB: for libraries, as of DWARF, JSON and HTTP */
+    RM_STACK_LIBRARIES, /* 1 MiB: for libraries, as of JSON and HTTP */
     RM_STACK_OF_PROGRAM /* as the program's own threads have, or that: for its callbacks */
 };
 

@@ -14,7 +14,7 @@
 #include "os/access.h"
 #include "os/claimed_signal.h"
 #include "os/perf.h"
-#include "stack/dwarf.h"
+#include "stack/symbolizer.h"
 #include "stack/unwind.h"
 
 #define DEFAULT_GROUP "resmon"
@@ -32,7 +32,7 @@ const struct rm_doctor_tools rm_doctor_own_tools = {
     .perf_open_least = rm_perf_open_least,
     .wait_for_counters = wait_for_counters,
     .open_unwinding = rm_unwind_open,
-    .open_lines = rm_dwarf_load,
+    .open_lines = rm_symbolizer_check,
     .try_faults = rm_doctor_try_faults,
     .find_signal = rm_claimed_signal_find,
     .hear_forks = rm_fork_events_open,

@@ -68,13 +68,15 @@ static void add_lines(struct rm_doctor_exam *exam)
     if (status == RESMON_OK) {
         rm_doctor_add(
             exam, GROUP, name, RESMON_DOCTOR_READY, "",
-            "libdw is available: lines and inlined functions are named where a program has "
-            "debug information");
+            "libdw is available to resmon-names: functions are named, with lines and inlined "
+            "functions where a program has debug information");
     } else {
         rm_doctor_add(exam, GROUP, name, rm_doctor_status(status),
-                      remedy(RM_FEATURE_DW, "install libdw (libdw1 of Debian and Ubuntu)",
+                      remedy(RM_FEATURE_DW,
+                             "install libdw (libdw1 of Debian and Ubuntu), and resmon-names beside "
+                             "the library",
                              "build libresmon with libdw (libdw-dev of Debian and Ubuntu)"),
-                      "%s: functions are named by symbol tables, without lines",
+                      "%s: stacks have addresses, which are symbolized where the run is loaded",
                       resmon_last_error());
     }
 }

@@ -34,6 +34,14 @@
 #define GRACE_NS        RM_NS_PER_S /* for a killed helper to be gone */
 #define NOT_STARTED     127
 
+#if defined(__GLIBC__)
+/* ThreadSanitizer's clone() takes the child, which has our memory, for one with a copy of that. */
+extern int __clone(int (*run)(void *), void *stack, int flags, void *context, ...);
+#define CLONE __clone
+#else
+#define CLONE clone
+#endif
+
 /*
  * An exec sets the signal that a process sends at its end to SIGCHLD again (fs/exec.c of Linux:
  * de_thread), so that a helper that is our child would be seen by the host.  So there is a process
@@ -74,10 +82,11 @@ OF_CHILD static void set_signals(void)
 
 OF_CHILD static void limit(int resource, uint64_t most)
 {
-    struct rlimit now;
+    struct {
+        uint64_t current, most; /* struct rlimit64 of the kernel */
+    } now;
     if (syscall(SYS_prlimit64, 0, resource, NULL, &now) == 0) {
-        now.rlim_cur = most < now.rlim_max ? (rlim_t)most : now.rlim_max;
-        now.rlim_max = now.rlim_cur;
+        now.current = now.most = most < now.most ? most : now.most;
         (void)syscall(SYS_prlimit64, 0, resource, &now, NULL);
     }
 }
@@ -176,7 +185,7 @@ OF_CHILD static int watch(void *exchange_)
     exchange->watcher = (pid_t)syscall(SYS_getpid);
     if (syscall(SYS_getppid) == exchange->host) {
         (void)syscall(SYS_rt_sigaction, SIGCHLD, default_action, NULL, MOST_SIGNAL / CHAR_BIT);
-        exchange->child = clone(become_helper, exchange->stacks + STACK_BYTES,
+        exchange->child = CLONE(become_helper, exchange->stacks + STACK_BYTES,
                                 CLONE_VM | CLONE_VFORK | SIGCHLD, exchange);
         exchange->error = exchange->child < 0 ? errno : exchange->error;
         if (exchange->child > 0 && !wait_until(exchange, exchange->until_ns)) {
@@ -205,7 +214,7 @@ static resmon_status start_and_wait(struct exchange *exchange)
     exchange->until_ns = rm_clock_monotonic_ns() + exchange->helper->most_ns;
     (void)sigfillset(&all);
     (void)pthread_sigmask(SIG_SETMASK, &all, &old);
-    pid_t watcher = clone(watch, exchange->stacks + 2 * STACK_BYTES,
+    pid_t watcher = CLONE(watch, exchange->stacks + 2 * STACK_BYTES,
                           CLONE_VM | CLONE_VFORK | CLONE_FILES, exchange);
     int error = watcher < 0 ? errno : exchange->error;
     if (watcher > 0) {

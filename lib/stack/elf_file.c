@@ -3,10 +3,8 @@
 
 #include <elf.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/alloc.h"
-#include "base/clock.h"
 #include "base/status.h"
 #include "os/gzip.h"
 
@@ -47,7 +45,6 @@ static void widen(const Elf32_Shdr *narrow, Elf64_Shdr *wide)
         .sh_size = narrow->sh_size,
         .sh_link = narrow->sh_link,
         .sh_addralign = narrow->sh_addralign,
-        .sh_entsize = narrow->sh_entsize,
     };
 }
 
@@ -81,13 +78,9 @@ static resmon_status read_header(struct rm_elf *elf, struct table *table)
     }
     elf->is_64 = header.ident[EI_CLASS] == ELFCLASS64;
     if (elf->is_64) {
-        elf->type = header.wide.e_type;
-        elf->machine = header.wide.e_machine;
         *table = (struct table){header.wide.e_shoff, header.wide.e_shnum, header.wide.e_shstrndx,
                                 header.wide.e_shentsize};
     } else {
-        elf->type = header.narrow.e_type;
-        elf->machine = header.narrow.e_machine;
         *table = (struct table){header.narrow.e_shoff, header.narrow.e_shnum,
                                 header.narrow.e_shstrndx, header.narrow.e_shentsize};
     }
@@ -133,7 +126,6 @@ static void take_entry(struct rm_elf_section *section, const Elf64_Shdr *entry)
         .address = entry->sh_addr,
         .offset = entry->sh_offset,
         .bytes = entry->sh_size,
-        .entry_bytes = entry->sh_entsize,
         .alignment = entry->sh_addralign,
     };
 }
@@ -198,13 +190,8 @@ static resmon_status finish(struct rm_elf *elf, resmon_status status)
 
 resmon_status rm_elf_open(struct rm_elf *elf, const char *path)
 {
-    struct stat info;
     *elf = (struct rm_elf){.sections = NULL};
-    resmon_status status = rm_infile_open(&elf->file, path, RM_ELF_MOST_FILE_BYTES);
-    if (status == RESMON_OK && fstat(rm_kept_fd(&elf->file.kept), &info) == 0) {
-        elf->changed_ns = (int64_t)info.st_ctim.tv_sec * RM_NS_PER_S + info.st_ctim.tv_nsec;
-    }
-    return finish(elf, status);
+    return finish(elf, rm_infile_open(&elf->file, path, RM_ELF_MOST_FILE_BYTES));
 }
 
 resmon_status rm_elf_of_memory(struct rm_elf *elf, const char *name, const void *memory,

@@ -3,7 +3,7 @@
  * Owns reading of ELF files of this machine's byte order, of either class: the table of sections,
  * what sections hold, and the build-id.  What is needed is read into memory, never mapped: a file
  * may shrink meanwhile.  Nothing in a file is believed.
- * Called by symbol_table.c, debug_image.c and symbols.c.
+ * Called by images.c.
  */
 #ifndef RM_STACK_ELF_FILE_H
 #define RM_STACK_ELF_FILE_H
@@ -16,24 +16,21 @@
 
 #include "os/infile.h"
 
-#define RM_ELF_MOST_READ       (UINT64_C(512) << 20) /* of one file: sections past it stay out */
-#define RM_ELF_BUILD_ID_BYTES  129                   /* as text: 64 bytes in hexadecimal */
+#define RM_ELF_BUILD_ID_BYTES  129 /* as text: 64 bytes in hexadecimal */
 #define RM_ELF_MOST_FILE_BYTES (UINT64_C(1) << 40)
 
 struct rm_elf_section {
     const char *name;
     uint32_t type, link; /* SHT_*; index of another section */
-    uint64_t flags, address, offset, bytes, entry_bytes, alignment;
+    uint64_t flags, address, offset, bytes, alignment;
 };
 
 struct rm_elf {
     struct rm_infile file;
     bool is_64;
-    uint16_t type, machine; /* ET_*, EM_* */
     struct rm_elf_section *sections;
     size_t section_count;
-    char *names;        /* that sections have */
-    int64_t changed_ns; /* real time when it was last changed; 0 for memory */
+    char *names; /* that sections have */
 };
 
 /** Opens `path`, which the caller keeps until close.  RESMON_EFORMAT: no ELF file of this machine's

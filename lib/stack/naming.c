@@ -2,38 +2,28 @@
 #include "stack/naming.h"
 
 #include <stdbool.h>
-#include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "base/status.h"
-#include "base/thread.h"
-#include "os/vdso.h"
+#include "names/protocol.h"
 #include "run/run.h"
-#include "stack/budget.h"
-#include "stack/demangle.h"
-#include "stack/named_modules.h"
-#include "stack/place_map.h"
-#include "stack/shortage.h"
-#include "stack/shown_texts.h"
-
-struct rm_naming {
-    char *debug_root; /* NULL: the usual one */
-    struct rm_budget budget;
-    struct rm_named_modules modules;
-};
+#include "stack/symbolizer.h"
 
 /* Of what was sampled: where less was in a module, its functions have names, and lines only where
  * the module itself has them.  The debug file of the C library takes some 30 ms to unpack. */
 #define LIGHT_SHARE 0.05
 
-/* libdw was seen to take a third of that. */
-#define LEAST_STACK_BYTES ((size_t)512 * 1024)
+#define LEFT_OUT    "names are left out: "
+#define MOST_NAMED  3U   /* stripped modules that are named in a reason */
+#define MOST_PATH   256  /* of each */
+#define MOST_REASON 8192 /* of all */
 
-static void look_here(struct rm_memory_room *ret_room)
-{
-    rm_memory_room_look(NULL, ret_room);
-}
+struct rm_naming {
+    char *debug_root;                /* NULL: the usual one */
+    struct rm_buffer request, reply; /* the latest that were whole */
+};
 
 static resmon_status no_memory(void)
 {
@@ -51,345 +41,479 @@ resmon_status rm_naming_new(const char *debug_root, struct rm_naming **ret_namin
         rm_naming_free(naming);
         return no_memory();
     }
+    rm_buffer_init(&naming->request, RM_NAMES_MOST_BYTES);
+    rm_buffer_init(&naming->reply, RM_NAMES_MOST_BYTES + 1);
     *ret_naming = naming;
     return RESMON_OK;
 }
 
-void rm_naming_set_look(struct rm_naming *naming, void (*look)(struct rm_memory_room *ret_room))
-{
-    naming->budget.look = look;
-}
-
 void rm_naming_free(struct rm_naming *naming)
 {
-    if (naming == NULL) {
-        return;
-    }
-    rm_named_modules_free(&naming->modules);
-    rm_free(naming->debug_root);
-    rm_free(naming);
-}
-
-/* ---- the work --------------------------------------------------------------------------- */
-
-/* A place, by which they are sorted. */
-struct key {
-    int64_t module;
-    uint64_t address;
-    size_t index;
-};
-
-struct work {
-    struct rm_naming *naming;
-    struct resmon_run *run;
-    struct rm_run_profile *profile;
-    struct key *keys; /* of all places */
-    double *shares;   /* of all samples: by module and kind, those that were innermost in it */
-    bool has_shares;  /* there were samples */
-    struct rm_place_map map;
-    struct rm_shown_texts functions, files;
-    size_t nameless; /* places that got no name */
-    struct rm_shortage shortage;
-};
-
-static const char *show_file(struct rm_arena *arena, const char *text)
-{
-    return rm_arena_text(arena, text, RM_MOST_NAME_BYTES);
-}
-
-static resmon_status add_frame(struct work *work, size_t index, const struct rm_symbol *frame,
-                               bool is_inlined)
-{
-    struct rm_arena *arena = &work->run->strings;
-    const struct rm_run_place *old = &work->profile->places[index];
-    const struct rm_run_place place = {
-        .function = rm_shown_text(&work->functions, arena, frame->function),
-        .file = rm_shown_text(&work->files, arena, frame->file),
-        .line = frame->line,
-        .is_inlined = is_inlined,
-        .module = old->module,
-        .address = old->address,
-    };
-    return place.function == NULL || place.file == NULL
-               ? no_memory()
-               : rm_place_map_add(&work->map, index, &place);
-}
-
-static resmon_status name_place(struct work *work, struct rm_symbols *symbols, size_t index)
-{
-    struct rm_symbol frames[RM_MOST_INLINED];
-    const struct rm_run_place *old = &work->profile->places[index];
-    resmon_status status = RESMON_OK;
-    size_t count = 0;
-    rm_place_map_begin(&work->map, index);
-    if (symbols != NULL) {
-        uint64_t bias = work->profile->modules[old->module].bias;
-        status = rm_symbols_find(symbols, old->address - bias, frames, &count);
-    }
-    work->nameless += count == 0 || frames[count - 1].function == NULL;
-    if (status == RESMON_OK && count == 0) {
-        return rm_place_map_add(&work->map, index, old);
-    }
-    for (size_t i = 0; status == RESMON_OK && i < count; i++) {
-        status = add_frame(work, index, &frames[i], i + 1 < count);
-    }
-    return status;
-}
-
-/* `nameless`: places of the module that got no name. */
-static void look_for_shortage(struct work *work, const struct rm_symbols *symbols,
-                              const struct rm_run_module *module, size_t nameless)
-{
-    const char *reason = NULL;
-    if (rm_symbols_status(symbols, &reason) != RESMON_OK) {
-        rm_shortage_add(&work->shortage, "names", reason);
-        return;
-    }
-    const char *remark = rm_symbols_remark(symbols);
-    if (remark[0] != '\0') {
-        rm_shortage_add(&work->shortage, rm_symbols_has_table(symbols) ? "lines" : "names", remark);
-    }
-    if (nameless > 0 && rm_symbols_is_stripped(symbols)) {
-        rm_shortage_add_stripped(&work->shortage, module);
+    if (naming != NULL) {
+        rm_buffer_free(&naming->request);
+        rm_buffer_free(&naming->reply);
+        rm_free(naming->debug_root);
+        rm_free(naming);
     }
 }
 
-static bool has_symbols(const struct rm_run_module *module)
-{
-    bool is_vdso = strcmp(module->path, RM_VDSO_NAME) == 0;
-    return module->path[0] == '/' || (is_vdso && module->build_id[0] != '\0');
-}
+/* ---- the request ------------------------------------------------------------------------ */
 
-/* NULL: nothing that has symbols, such as code that was made at run time. */
-static resmon_status symbols_of(struct work *work, int64_t module, struct rm_symbols **ret_symbols)
+/* Marks the modules in which at least that share of the samples of a kind was innermost.  False:
+ * there were no samples. */
+static bool mark_heavy(const struct rm_run_profile *profile, size_t kind, double *shares,
+                       uint32_t *flags)
 {
-    const struct rm_run_module *modules = work->profile->modules;
-    *ret_symbols = NULL;
-    if (module < 0 || !has_symbols(&modules[module])) {
-        return RESMON_OK;
-    }
-    const struct rm_symbols_origin origin = {
-        .path = modules[module].path,
-        .build_id = modules[module].build_id,
-        .pid = rm_run_pid(work->run),
-        .mapped_ns = work->run->info.start_realtime_ns,
-        .debug_root = work->naming->debug_root,
-        .budget = &work->naming->budget,
-    };
-    return rm_named_modules_get(&work->naming->modules, &origin, ret_symbols);
-}
-
-static int64_t innermost_module(const struct rm_run_profile *profile,
-                                const struct rm_run_stack *stack)
-{
-    return stack->depth > 0 ? profile->places[profile->frames[stack->first]].module : -1;
-}
-
-static void add_shares(struct work *work, size_t kind)
-{
-    const struct rm_run_profile *profile = work->profile;
     double total = 0.0;
+    memset(shares, 0, profile->module_count * sizeof *shares);
     for (size_t i = 0; i < profile->stack_count; i++) {
-        total += profile->stacks[i].weight[kind];
-    }
-    work->has_shares |= total > 0.0;
-    for (size_t i = 0; i < profile->stack_count && total > 0.0; i++) {
-        int64_t module = innermost_module(profile, &profile->stacks[i]);
+        const struct rm_run_stack *stack = &profile->stacks[i];
+        int64_t module =
+            stack->depth > 0 ? profile->places[profile->frames[stack->first]].module : -1;
+        total += stack->weight[kind];
         if (module >= 0) {
-            work->shares[(size_t)module * RM_STACK_KINDS + kind] +=
-                profile->stacks[i].weight[kind] / total;
+            shares[module] += stack->weight[kind];
         }
     }
+    for (size_t i = 0; i < profile->module_count && total > 0.0; i++) {
+        flags[i] &= shares[i] >= LIGHT_SHARE * total ? ~RM_NAMES_LIGHT : UINT32_MAX;
+    }
+    return total > 0.0;
 }
 
-static resmon_status find_shares(struct work *work)
+/* By module, RM_NAMES_LIGHT or 0; rm_free().  NULL: no memory. */
+static uint32_t *flags_of(const struct rm_run_profile *profile)
 {
-    work->shares = rm_alloc(work->profile->module_count * RM_STACK_KINDS + 1, sizeof *work->shares);
-    for (size_t kind = 0; kind < RM_STACK_KINDS && work->shares != NULL; kind++) {
-        add_shares(work, kind);
+    const size_t count = profile->module_count;
+    bool has_samples = false;
+    double *shares = rm_alloc(count + 1, sizeof *shares);
+    uint32_t *flags = shares != NULL ? rm_alloc(count + 1, sizeof *flags) : NULL;
+    if (flags != NULL) {
+        memset(flags, 0xff, count * sizeof *flags);
     }
-    return work->shares != NULL ? RESMON_OK : no_memory();
+    for (size_t kind = 0; kind < RM_STACK_KINDS && flags != NULL; kind++) {
+        has_samples = mark_heavy(profile, kind, shares, flags) || has_samples;
+    }
+    for (size_t i = 0; i < count && flags != NULL; i++) {
+        flags[i] = has_samples ? flags[i] & RM_NAMES_LIGHT : 0;
+    }
+    rm_free(shares);
+    return flags;
 }
 
-static bool is_light(const struct work *work, int64_t module)
+static resmon_status make_request(const struct rm_naming *naming, const struct resmon_run *run,
+                                  struct rm_buffer *request)
 {
-    bool is_heavy = !work->has_shares;
-    for (size_t kind = 0; kind < RM_STACK_KINDS && module >= 0; kind++) {
-        is_heavy |= work->shares[(size_t)module * RM_STACK_KINDS + kind] >= LIGHT_SHARE;
-    }
-    return !is_heavy;
-}
-
-/* The places keys[from ... past - 1], which are all of one module. */
-static resmon_status name_module(struct work *work, size_t from, size_t past)
-{
-    const struct key *keys = work->keys;
-    struct rm_symbols *symbols = NULL;
-    size_t nameless = work->nameless;
-    work->naming->budget.addresses = past - from;
-    work->naming->budget.is_light = is_light(work, keys[from].module);
-    resmon_status status = symbols_of(work, keys[from].module, &symbols);
-    for (size_t i = from; status == RESMON_OK && i < past; i++) {
-        if (i > from && keys[i].address == keys[i - 1].address) {
-            rm_place_map_share(&work->map, keys[i].index, keys[i - 1].index);
-        } else {
-            status = name_place(work, symbols, keys[i].index);
-        }
-    }
-    if (status == RESMON_OK && symbols != NULL) {
-        look_for_shortage(work, symbols, &work->profile->modules[keys[from].module],
-                          work->nameless - nameless);
-    }
-    rm_shown_texts_forget(&work->functions);
-    rm_shown_texts_forget(&work->files);
-    if (symbols != NULL) {
-        rm_symbols_rest(symbols);
-    }
-    return status;
-}
-
-static int compare(const void *left, const void *right)
-{
-    const struct key *a = left, *b = right;
-    if (a->module != b->module) {
-        return a->module < b->module ? -1 : 1;
-    }
-    if (a->address != b->address) {
-        return a->address < b->address ? -1 : 1;
-    }
-    return (a->index > b->index) - (a->index < b->index);
-}
-
-static resmon_status sort_places(struct work *work)
-{
-    size_t count = work->profile->place_count;
-    work->keys = rm_alloc(count, sizeof *work->keys);
-    if (work->keys == NULL) {
+    const struct rm_run_profile *profile = &run->profile;
+    uint32_t *flags = flags_of(profile);
+    if (flags == NULL) {
         return no_memory();
     }
-    for (size_t i = 0; i < count; i++) {
-        const struct rm_run_place *place = &work->profile->places[i];
-        work->keys[i] = (struct key){place->module, place->address, i};
+    rm_symbolizer_begin(request, (uint64_t)rm_run_pid(run), (uint64_t)run->info.start_realtime_ns,
+                        naming->debug_root);
+    rm_names_put_u32(request, (uint32_t)profile->module_count);
+    for (size_t i = 0; i < profile->module_count; i++) {
+        const struct rm_run_module *module = &profile->modules[i];
+        rm_names_put_text(request, module->path, SIZE_MAX);
+        rm_names_put_text(request, module->build_id, SIZE_MAX);
+        rm_names_put_u64(request, module->bias);
+        rm_names_put_u32(request, flags[i]);
     }
-    qsort(work->keys, count, sizeof *work->keys, compare);
+    rm_names_put_u32(request, (uint32_t)profile->place_count);
+    for (size_t i = 0; i < profile->place_count; i++) {
+        const struct rm_run_place *place = &profile->places[i];
+        rm_names_put_u32(request,
+                         place->module >= 0 ? (uint32_t)place->module : RM_NAMES_NO_MODULE);
+        rm_names_put_u64(request, place->address);
+    }
+    rm_free(flags);
+    return request->status;
+}
+
+/* The kept reply, where it is one to this request: a run is captured more than once. */
+static resmon_status ask(struct rm_naming *naming, const struct resmon_run *run)
+{
+    struct rm_buffer request;
+    rm_buffer_init(&request, RM_NAMES_MOST_BYTES);
+    resmon_status status = make_request(naming, run, &request);
+    if (status != RESMON_OK || (request.length == naming->request.length &&
+                                memcmp(request.text, naming->request.text, request.length) == 0)) {
+        rm_buffer_free(&request);
+        return status;
+    }
+    rm_buffer_free(&naming->request);
+    rm_buffer_free(&naming->reply);
+    naming->request = request;
+    status = rm_symbolizer.ask(&request, &naming->reply);
+    if (status != RESMON_OK) {
+        rm_buffer_free(&naming->request); /* it may be asked again */
+    }
+    return status;
+}
+
+/* ---- the reply -------------------------------------------------------------------------- */
+
+/* What a profile becomes. */
+struct work {
+    struct resmon_run *run;
+    struct rm_run_place *places;
+    size_t place_count, place_room;
+    size_t *first;      /* by old place, and one past the last: its new ones */
+    const char **texts; /* of the reply, by name */
+    size_t text_count, text_room;
+    /* What is missing: modules with a reason of their own, of which the first is said; and stripped
+     * ones. */
+    size_t reason_count, stripped_count;
+    const char *missing, *reason;
+    const struct rm_run_module *stripped[MOST_NAMED];
+};
+
+static resmon_status refuse(void)
+{
+    (void)rm_error(RESMON_EFORMAT, "the reply of resmon-names makes no sense");
+    return RESMON_EFORMAT;
+}
+
+static const char *keep_text(struct work *work, const struct rm_text *text, size_t most)
+{
+    size_t length = rm_text_left(text);
+    return rm_arena_text(&work->run->strings, text->at, length < most ? length : most);
+}
+
+static resmon_status take_name(struct work *work, struct rm_text *reply, const char **ret_name)
+{
+    uint32_t number = 0;
+    struct rm_text text;
+    if (!rm_names_take_u32(reply, &number) || number > work->text_count + 1) {
+        return refuse();
+    }
+    if (number == work->text_count + 1) {
+        const char **texts =
+            rm_grow(work->texts, work->text_count, &work->text_room, sizeof(const char *));
+        if (texts == NULL) {
+            return no_memory();
+        }
+        work->texts = texts;
+        if (!rm_names_take_text(reply, &text)) {
+            return refuse();
+        }
+        texts[work->text_count] = keep_text(work, &text, RM_NAMES_MOST_TEXT);
+        if (texts[work->text_count++] == NULL) {
+            return no_memory();
+        }
+    }
+    *ret_name = number > 0 ? work->texts[number - 1] : "";
     return RESMON_OK;
 }
 
-static resmon_status name_places(struct work *work)
+static resmon_status add_place(struct work *work, const struct rm_run_place *place)
 {
-    size_t count = work->profile->place_count, past = 0;
-    resmon_status status = sort_places(work);
-    status = status == RESMON_OK ? find_shares(work) : status;
-    for (size_t from = 0; status == RESMON_OK && from < count; from = past) {
-        for (past = from + 1; past < count && work->keys[past].module == work->keys[from].module;
-             past++) {
+    struct rm_run_place *places =
+        rm_grow(work->places, work->place_count, &work->place_room, sizeof *places);
+    if (places == NULL || work->place_count == UINT32_MAX) {
+        return no_memory();
+    }
+    work->places = places;
+    places[work->place_count++] = *place;
+    return RESMON_OK;
+}
+
+static resmon_status take_frame(struct work *work, struct rm_text *reply,
+                                const struct rm_run_place *old, bool is_inlined)
+{
+    struct rm_run_place place = *old;
+    place.is_inlined = is_inlined;
+    resmon_status status = take_name(work, reply, &place.function);
+    if (status == RESMON_OK) {
+        status = take_name(work, reply, &place.file);
+    }
+    if (status == RESMON_OK && (!rm_names_take_u32(reply, &place.line) || place.line > INT32_MAX)) {
+        status = refuse();
+    }
+    return status == RESMON_OK ? add_place(work, &place) : status;
+}
+
+/* A place without frames stays what it is. */
+static resmon_status take_place(struct work *work, struct rm_text *reply, size_t index)
+{
+    const struct rm_run_place *old = &work->run->profile.places[index];
+    uint32_t count = 0;
+    if (!rm_names_take_u32(reply, &count) || count > RM_NAMES_MOST_INLINED) {
+        return refuse();
+    }
+    work->first[index] = work->place_count;
+    resmon_status status = count == 0 ? add_place(work, old) : RESMON_OK;
+    for (uint32_t i = 0; i < count && status == RESMON_OK; i++) {
+        status = take_frame(work, reply, old, i + 1 < count);
+    }
+    work->first[index + 1] = work->place_count;
+    return status;
+}
+
+static resmon_status take_module(struct work *work, struct rm_text *reply,
+                                 const struct rm_run_module *module)
+{
+    uint32_t flags = 0;
+    struct rm_text reason;
+    if (!rm_names_take_u32(reply, &flags) || !rm_names_take_text(reply, &reason)) {
+        return refuse();
+    }
+    if ((flags & (RM_NAMES_NO_NAMES | RM_NAMES_NO_LINES)) != 0 && work->reason_count++ == 0) {
+        work->missing = (flags & RM_NAMES_NO_NAMES) != 0 ? "names" : "lines";
+        work->reason = keep_text(work, &reason, RM_NAMES_MOST_REASON);
+        if (work->reason == NULL) {
+            return no_memory();
         }
-        status = name_module(work, from, past);
+    }
+    if ((flags & RM_NAMES_STRIPPED) != 0) {
+        if (work->stripped_count < MOST_NAMED) {
+            work->stripped[work->stripped_count] = module;
+        }
+        work->stripped_count++;
+    }
+    return RESMON_OK;
+}
+
+static resmon_status take_reply(struct work *work, struct rm_text reply)
+{
+    const struct rm_run_profile *profile = &work->run->profile;
+    uint32_t end = 0;
+    work->first = rm_alloc(profile->place_count + 1, sizeof *work->first);
+    resmon_status status = work->first != NULL ? rm_symbolizer_open_reply(&reply) : no_memory();
+    for (size_t i = 0; i < profile->module_count && status == RESMON_OK; i++) {
+        status = take_module(work, &reply, &profile->modules[i]);
+    }
+    for (size_t i = 0; i < profile->place_count && status == RESMON_OK; i++) {
+        status = take_place(work, &reply, i);
+    }
+    if (status == RESMON_OK &&
+        (!rm_names_take_u32(&reply, &end) || end != RM_NAMES_END || rm_text_left(&reply) > 0)) {
+        status = refuse();
     }
     return status;
 }
 
-/* ---- what is left out ------------------------------------------------------------------- */
+/* ---- reasons ---------------------------------------------------------------------------- */
 
-#define LEFT_OUT "names are left out: "
-
-/* It stands alone, and is no more once names were looked up. */
-static const char *without_put_off(const char *reason)
+static void write_stripped(const struct work *work, struct rm_buffer *text)
 {
-    return strncmp(reason, LEFT_OUT, sizeof LEFT_OUT - 1) == 0 ? "" : reason;
-}
-
-/* A remark of the samples' own is worth more than one about names. */
-static void leave_out(struct resmon_run *run, const char *why)
-{
-    for (size_t i = 0; i < RM_STACK_KINDS; i++) {
-        struct rm_run_stack_kind *kind = &run->profile.kinds[i];
-        if (kind->status != RESMON_OK) {
-            continue;
-        }
-        const char *joined = rm_shortage_join(without_put_off(kind->reason), why, &run->strings);
-        kind->reason = joined != NULL ? joined : kind->reason;
+    size_t count = work->stripped_count;
+    if (count == 0) {
+        return;
     }
+    rm_buffer_puts(text, text->length > 0 ? "; names are missing: " : "names are missing: ");
+    for (size_t i = 0; i < count && i < MOST_NAMED; i++) {
+        const struct rm_run_module *module = work->stripped[i];
+        rm_buffer_printf(text, "%s%.*s", i > 0 ? ", " : "", MOST_PATH, module->path);
+        if (module->build_id[0] != '\0') {
+            rm_buffer_printf(text, " (build-id %s)", module->build_id);
+        }
+    }
+    if (count > MOST_NAMED) {
+        rm_buffer_printf(text, " and %zu more", count - MOST_NAMED);
+    }
+    rm_buffer_puts(text, count == 1 ? " is stripped, with no .symtab and no separate debug file: "
+                                      "install its -dbg or -dbgsym package, or build it with -g "
+                                      "and do not strip it"
+                                    : " are stripped, with no .symtab and no separate debug "
+                                      "files: install their -dbg or -dbgsym packages, or build "
+                                      "them with -g and do not strip them");
 }
 
-/* ---- the profile ------------------------------------------------------------------------ */
+static void write_reason(const struct work *work, struct rm_buffer *text)
+{
+    if (work->reason_count > 0) {
+        rm_buffer_printf(text, "%s are missing: %s", work->missing, work->reason);
+    }
+    if (work->reason_count > 1) {
+        rm_buffer_printf(text, " (and of %zu more files)", work->reason_count - 1);
+    }
+    write_stripped(work, text);
+}
 
-/* The reasons of all kinds with the text behind what they say already; false: no memory. */
-static bool join_reasons(struct work *work, const char *text, const char *reasons[RM_STACK_KINDS])
+/* `text` behind what a reason says already, but of names that were left out; in the arena.  NULL:
+ * no memory. */
+static const char *join(struct resmon_run *run, const char *reason, const char *text)
+{
+    struct rm_buffer joined;
+    const char *left_out = strstr(reason, LEFT_OUT);
+    size_t length = left_out != NULL ? (size_t)(left_out - reason) : strlen(reason);
+    length -= left_out != NULL && length >= 2 ? 2 : 0; /* "; " */
+    if (left_out == NULL && strstr(reason, text) != NULL) {
+        return reason;
+    }
+    rm_buffer_init(&joined, (size_t)2 * MOST_REASON);
+    rm_buffer_add(&joined, reason, length < MOST_REASON ? length : MOST_REASON);
+    rm_buffer_printf(&joined, "%s%s", length > 0 && text[0] != '\0' ? "; " : "", text);
+    const char *kept = joined.status == RESMON_OK
+                           ? rm_arena_text(&run->strings, joined.text, joined.length)
+                           : NULL;
+    rm_buffer_free(&joined);
+    return kept;
+}
+
+/* Of all kinds that were sampled; false: no memory. */
+static bool join_reasons(struct resmon_run *run, const char *text,
+                         const char *reasons[RM_STACK_KINDS])
 {
     bool is_whole = true;
     for (size_t i = 0; i < RM_STACK_KINDS; i++) {
-        const struct rm_run_stack_kind *kind = &work->profile->kinds[i];
-        reasons[i] = kind->status == RESMON_OK ? rm_shortage_join(without_put_off(kind->reason),
-                                                                  text, &work->run->strings)
-                                               : kind->reason;
+        const struct rm_run_stack_kind *kind = &run->profile.kinds[i];
+        reasons[i] = kind->status == RESMON_OK ? join(run, kind->reason, text) : kind->reason;
         is_whole = is_whole && reasons[i] != NULL;
     }
     return is_whole;
 }
 
-static resmon_status make(struct work *work, struct rm_mapped_profile *mapped)
+static void set_reasons(struct rm_run_profile *profile, const char *const reasons[RM_STACK_KINDS])
 {
-    const char *reasons[RM_STACK_KINDS];
-    struct rm_arena *arena = &work->run->strings;
-    resmon_status status = rm_place_map_make(&work->map, work->profile, arena, mapped);
-    if (status != RESMON_OK) {
-        return status;
-    }
-    const char *text = rm_shortage_text(&work->shortage, arena);
-    if (text == NULL || !join_reasons(work, text, reasons)) {
-        return no_memory();
-    }
-    rm_place_map_apply(mapped, work->profile);
     for (size_t i = 0; i < RM_STACK_KINDS; i++) {
-        work->profile->kinds[i].reason = reasons[i];
+        profile->kinds[i].reason = reasons[i] != NULL ? reasons[i] : profile->kinds[i].reason;
     }
-    return RESMON_OK;
 }
 
-static resmon_status finish(struct work *work)
+static resmon_status make_reasons(const struct work *work, const char *reasons[RM_STACK_KINDS])
 {
-    struct rm_mapped_profile mapped;
-    resmon_status status = make(work, &mapped);
-    rm_free(mapped.first);
+    struct rm_buffer text;
+    rm_buffer_init(&text, MOST_REASON);
+    write_reason(work, &text);
+    bool is_whole = text.status == RESMON_OK &&
+                    join_reasons(work->run, text.length > 0 ? text.text : "", reasons);
+    rm_buffer_free(&text);
+    return is_whole ? RESMON_OK : no_memory();
+}
+
+static void leave_out(struct resmon_run *run, const char *why)
+{
+    char text[RM_ERROR_TEXT_BYTES + sizeof LEFT_OUT];
+    const char *reasons[RM_STACK_KINDS];
+    (void)snprintf(text, sizeof text, LEFT_OUT "%s", why);
+    (void)join_reasons(run, text, reasons);
+    set_reasons(&run->profile, reasons);
+}
+
+/* ---- the profile ------------------------------------------------------------------------ */
+
+static void move(const size_t *starts, size_t *first, uint32_t *depth)
+{
+    size_t begin = starts[*first];
+    *depth = (uint32_t)(starts[*first + *depth] - begin);
+    *first = begin;
+}
+
+static void move_stacks(struct rm_run_profile *profile, const size_t *starts)
+{
+    for (size_t i = 0; i < profile->stack_count; i++) {
+        move(starts, &profile->stacks[i].first, &profile->stacks[i].depth);
+    }
+    for (size_t i = 0; i < profile->peak.stack_count; i++) {
+        move(starts, &profile->peak.stacks[i].first, &profile->peak.stacks[i].depth);
+    }
+}
+
+/* The frames in the arena, and where those of each old frame start. */
+static uint32_t *make_frames(const struct work *work, size_t *starts)
+{
+    const struct rm_run_profile *profile = &work->run->profile;
+    size_t count = 0;
+    for (size_t i = 0; i < profile->frame_count; i++) {
+        uint32_t place = profile->frames[i];
+        starts[i] = count;
+        count += work->first[place + 1] - work->first[place];
+    }
+    starts[profile->frame_count] = count;
+    uint32_t *frames = rm_arena_alloc(&work->run->strings, count, sizeof *frames);
+    for (size_t i = 0, at = 0; i < profile->frame_count && frames != NULL; i++) {
+        size_t place = work->first[profile->frames[i]];
+        for (; at < starts[i + 1]; at++, place++) {
+            frames[at] = (uint32_t)place;
+        }
+    }
+    return frames;
+}
+
+/* As a whole, or not at all. */
+static resmon_status apply(struct work *work)
+{
+    const char *reasons[RM_STACK_KINDS];
+    struct rm_run_profile *profile = &work->run->profile;
+    size_t *starts = rm_alloc(profile->frame_count + 1, sizeof *starts);
+    uint32_t *frames = starts != NULL ? make_frames(work, starts) : NULL;
+    struct rm_run_place *places =
+        rm_arena_alloc(&work->run->strings, work->place_count, sizeof *places);
+    resmon_status status =
+        frames != NULL && places != NULL ? make_reasons(work, reasons) : no_memory();
+    if (status == RESMON_OK) {
+        memcpy(places, work->places, work->place_count * sizeof *places);
+        move_stacks(profile, starts);
+        profile->frame_count = starts[profile->frame_count];
+        profile->frames = frames;
+        profile->places = places;
+        profile->place_count = work->place_count;
+        set_reasons(profile, reasons);
+    }
+    rm_free(starts);
     return status;
 }
 
 static resmon_status fill(struct rm_naming *naming, struct resmon_run *run)
 {
-    struct work work = {
-        .naming = naming,
-        .run = run,
-        .profile = &run->profile,
-        .functions = {.show = rm_demangle},
-        .files = {.show = show_file},
-    };
-    rm_named_modules_begin(&naming->modules);
-    resmon_status status = rm_place_map_open(&work.map, &run->profile);
+    struct work work = {.run = run};
+    resmon_status status = ask(naming, run);
     if (status == RESMON_OK) {
-        status = name_places(&work);
+        status = take_reply(&work, rm_text_of(naming->reply.text, naming->reply.length));
     }
     if (status == RESMON_OK) {
-        status = finish(&work);
+        status = apply(&work);
+    } else if (status != RESMON_ENOMEM) {
+        leave_out(run, resmon_last_error());
+        rm_buffer_free(&naming->request);
+        status = RESMON_OK;
     }
-    rm_named_modules_end(&naming->modules);
-    rm_free(work.keys);
-    rm_free(work.shares);
-    rm_place_map_free(&work.map);
-    rm_shown_texts_free(&work.functions);
-    rm_shown_texts_free(&work.files);
+    rm_free(work.places);
+    rm_free(work.first);
+    rm_free(work.texts);
     return status;
 }
 
+/* ---- a run ------------------------------------------------------------------------------ */
+
+/* Without a module, a place came with its name. */
 static bool has_names(const struct rm_run_profile *profile)
 {
     for (size_t i = 0; i < profile->place_count; i++) {
         const struct rm_run_place *place = &profile->places[i];
         if (place->module >= 0 && (place->function[0] != '\0' || place->file[0] != '\0')) {
-            return true; /* without a module: it came with its name */
+            return true;
         }
     }
     return false;
+}
+
+static bool is_inside(const struct rm_run_profile *profile, size_t first, uint32_t depth)
+{
+    return first <= profile->frame_count && depth <= profile->frame_count - first;
+}
+
+/* Each index is of something that is there. */
+static bool is_consistent(const struct rm_run_profile *profile)
+{
+    bool is_good = true;
+    for (size_t i = 0; i < profile->frame_count; i++) {
+        is_good = is_good && profile->frames[i] < profile->place_count;
+    }
+    for (size_t i = 0; i < profile->place_count; i++) {
+        int64_t module = profile->places[i].module;
+        is_good = is_good && module >= -1 && module < (int64_t)profile->module_count;
+    }
+    for (size_t i = 0; i < profile->stack_count; i++) {
+        is_good = is_good && is_inside(profile, profile->stacks[i].first, profile->stacks[i].depth);
+    }
+    for (size_t i = 0; i < profile->peak.stack_count; i++) {
+        const struct rm_run_peak_stack *stack = &profile->peak.stacks[i];
+        is_good = is_good && is_inside(profile, stack->first, stack->depth);
+    }
+    return is_good;
 }
 
 resmon_status rm_naming_fill(struct rm_naming *naming, struct resmon_run *run)
@@ -398,68 +522,28 @@ resmon_status rm_naming_fill(struct rm_naming *naming, struct resmon_run *run)
     if (run->profile.place_count == 0 || has_names(&run->profile)) {
         return RESMON_OK;
     }
-    if (!rm_place_map_fits(&run->profile)) {
+    if (!is_consistent(&run->profile)) {
         return rm_error(RESMON_EINVAL, "the profile is inconsistent");
     }
-    if (naming != NULL) {
-        return fill(naming, run);
-    }
-    resmon_status status = rm_naming_new(NULL, &own);
-    if (own != NULL) {
-        status = fill(own, run);
-    }
-    rm_naming_free(own);
-    return status;
-}
-
-/* Debug information takes most. */
-static resmon_status fill_without_lines(struct resmon_run *run)
-{
-    struct rm_naming *plain = NULL;
-    resmon_status status = rm_naming_new(NULL, &plain);
-    if (status == RESMON_OK) {
-        plain->budget = (struct rm_budget){.look = look_here, .has_no_lines = true};
-        status = rm_naming_fill(plain, run);
-    }
-    rm_naming_free(plain);
-    return status;
-}
-
-static resmon_status fill_within_bounds(struct rm_naming *naming, struct resmon_run *run)
-{
-    struct rm_naming *own = NULL;
     resmon_status status = naming == NULL ? rm_naming_new(NULL, &own) : RESMON_OK;
     if (status == RESMON_OK) {
-        naming = naming != NULL ? naming : own;
-        naming->budget.look = naming->budget.look != NULL ? naming->budget.look : look_here;
-        status = rm_naming_fill(naming, run);
+        status = fill(naming != NULL ? naming : own, run);
     }
     rm_naming_free(own);
-    return status == RESMON_ENOMEM ? fill_without_lines(run) : status;
-}
-
-static void name_if_possible(struct rm_naming *naming, struct resmon_run *run)
-{
-    if (run->profile.place_count == 0 || has_names(&run->profile)) {
-        return;
-    }
-    if (rm_thread_stack_left() < LEAST_STACK_BYTES) {
-        leave_out(run, LEFT_OUT
-                  "the stack of the thread is too small, and no other thread could be started");
-    } else if (fill_within_bounds(naming, run) == RESMON_ENOMEM) {
-        leave_out(run, LEFT_OUT "out of memory");
-    }
+    return status;
 }
 
 void rm_naming_try(struct rm_naming *naming, struct resmon_run *run)
 {
-    name_if_possible(naming, run);
+    if (rm_naming_fill(naming, run) == RESMON_ENOMEM) {
+        leave_out(run, "out of memory");
+    }
     rm_profile_trim(&run->profile);
 }
 
 void rm_naming_put_off(struct resmon_run *run)
 {
     if (run->profile.place_count > 0) {
-        leave_out(run, LEFT_OUT "they are looked up when the run ends, or when it is loaded");
+        leave_out(run, "they are looked up when the run ends, or when it is loaded");
     }
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Owns how the places of a profile get their names: functions, lines, and a frame for each function
- * that was inlined.
+ * Owns how the places of a profile are symbolized: functions, lines, and a frame for each function
+ * that was inlined.  The program resmon-names looks them up (symbolizer.h); here its reply is
+ * checked, and the profile made of it.
  * Called by engine and api, when a run is looked at or saved.
  */
 #ifndef RM_STACK_NAMING_H
@@ -10,31 +11,24 @@
 #include <resmon/status.h>
 
 struct resmon_run;
-struct rm_memory_room;
 struct rm_naming;
 
 /** Opens nothing yet.  `debug_root`: where distributions put debug information; NULL:
  * "/usr/lib/debug".  RESMON_ENOMEM only. */
 resmon_status rm_naming_new(const char *debug_root, struct rm_naming **ret_naming);
 
-/** Sets how rm_naming_try() learns how much memory is left; unless set, of this process. */
-void rm_naming_set_look(struct rm_naming *naming, void (*look)(struct rm_memory_room *ret_room));
-
 /**
- * Names the places of run->profile, whose frames then stand for inlined functions too; in memory of
- * run->strings.  A profile that has names already stays as it is.  What has no names, and why, is
- * said in the reasons of the kinds, behind what they say already.  `naming` NULL: one for this
- * call. RESMON_ENOMEM, and RESMON_EINVAL for a profile that contradicts itself: it stays as it is.
- * One thread at a time for each `naming`.
+ * Symbolizes the places of run->profile, whose frames then stand for inlined functions too; in
+ * memory of run->strings.  A profile that has names already stays as it is.  What has no names, and
+ * why, is said in the reasons of the kinds, behind what they say already.  `naming` NULL: one for
+ * this call; else it keeps the latest reply, for the next capture of the same run.  RESMON_ENOMEM,
+ * and RESMON_EINVAL for a profile that contradicts itself: it stays as it is.  One thread at a time
+ * for each `naming`.
  */
 resmon_status rm_naming_fill(struct rm_naming *naming, struct resmon_run *run);
 
-/**
- * The same, but a run without names, or without lines, is better than none: what there is no memory
- * for, within the limits of the process and its control groups, or no stack, is left out, and the
- * reasons of the kinds say so.  What is not the program's is taken off the stacks
- * (rm_profile_trim()).
- */
+/** The same, but a run without names is better than none; the reasons of the kinds say so.  What is
+ * not the program's is taken off the stacks (rm_profile_trim()). */
 void rm_naming_try(struct rm_naming *naming, struct resmon_run *run);
 
 /** Leaves the names to another time, and says so: to the end of the run, or when it is loaded. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What other processes write, or have a say in, when stacks of them are taken: their maps, names of
- * code made at run time (/tmp/perf-PID.map), names of Rust, and records of a ring that are torn.
+ * What other processes write, or have a say in, when stacks of them are taken: their maps and files
+ * (ELF), names of code made at run time (/tmp/perf-PID.map), names of Rust, and records of a ring
+ * that are torn.
  */
 #include "fuzz.h"
 
@@ -10,10 +11,12 @@
 
 #include <resmon/resmon.h>
 
+#include "base/alloc.h"
+#include "names/rust_names.h"
 #include "os/perf_buffer.h"
 #include "os/proc_maps.h"
+#include "stack/elf_file.h"
 #include "stack/perf_map.h"
-#include "stack/rust_names.h"
 
 static void read_maps(const uint8_t *data, size_t size)
 {
@@ -51,6 +54,30 @@ static void read_names(const uint8_t *data, size_t size)
         }
     }
     rm_perf_map_free(map);
+}
+
+static void read_elf(const uint8_t *data, size_t size)
+{
+    static const char *const sections[] = {".eh_frame_hdr", ".eh_frame", ".debug_frame"};
+    struct rm_elf elf;
+    char build_id[RM_ELF_BUILD_ID_BYTES];
+    if (rm_elf_of_memory(&elf, "/nonexistent/file", data, size) != RESMON_OK) {
+        PROMISE(resmon_last_error()[0] != '\0');
+        return;
+    }
+    PROMISE(rm_elf_build_id(&elf, build_id) == RESMON_OK);
+    PROMISE(strlen(build_id) < sizeof build_id);
+    for (size_t i = 0; i < sizeof sections / sizeof sections[0]; i++) {
+        const struct rm_elf_section *section = rm_elf_find(&elf, sections[i], 0);
+        char *bytes = NULL;
+        uint64_t length = 0;
+        if (section != NULL &&
+            rm_elf_unpack(&elf, section, (uint64_t)1 << 22, &bytes, &length) == RESMON_OK) {
+            PROMISE(length <= (uint64_t)1 << 22 && bytes[length] == '\0');
+            rm_free(bytes);
+        }
+    }
+    rm_elf_close(&elf);
 }
 
 static void read_rust(const uint8_t *data, size_t size)
@@ -95,6 +122,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     read_maps(data, size);
     read_names(data, size);
+    read_elf(data, size);
     read_rust(data, size);
     read_ring(data, size);
     return 0;

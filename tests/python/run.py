@@ -39,7 +39,7 @@ OF_THE_VERSION = ("test_import", "test_library", "test_monitor", "test_scopes", 
 BESIDE_OTHERS = ("test_engines", "test_reportseff")
 # What a wheel holds besides the files of bindings/python/resmon.
 BUILT = {"resmon/libresmon.so.0", "resmon/libcjson.so.1", "resmon/LICENSE", "resmon/LICENSE.cjson", "resmon/LICENSE.uplot",
-         "resmon/bin/resmon", "resmon/_generated.py", "resmon/_generated_records.py", "resmon/__init__.pyi"}
+         "resmon/bin/resmon", "resmon/resmon-names", "resmon/_generated.py", "resmon/_generated_records.py", "resmon/__init__.pyi"}
 
 OUTSIDE = """
 import os, sys, resmon

@@ -15,13 +15,11 @@
 
 #include "base/clock.h"
 #include "base/fault.h"
-#include "base/thread.h"
 #include "engine/monitor.h"
 #include "format/json.h"
-#include "os/memory_room.h"
 #include "run/run.h"
 #include "stack/handler.h"
-#include "stack/naming.h"
+#include "stack/symbolizer.h"
 
 #define MOST_K     20000
 #define BURN_NS    (60 * RM_NS_PER_MS)
@@ -266,8 +264,6 @@ TEST(documents)
     fail_each(load_document, RM_FAULT_MAP);
 }
 
-/* ---- no room ---------------------------------------------------------------------------- */
-
 static resmon_run *load_nameless(void)
 {
     resmon_run *run = NULL;
@@ -275,49 +271,12 @@ static resmon_run *load_nameless(void)
     return run;
 }
 
-static void look_at_little(struct rm_memory_room *ret_room)
-{
-    *ret_room = (struct rm_memory_room){.bytes = 1 << 20, .limit = "the limit of cgroup /small"};
-}
-
-TEST(without_room_names_are_left_out)
-{
-    struct rm_naming *naming = NULL;
-    resmon_run *run = load_nameless();
-    assert_ok(rm_naming_new(NULL, &naming));
-    rm_naming_set_look(naming, look_at_little);
-    rm_naming_try(naming, run);
-    assert_false(is_named(run, "burn_the_time"));
-    assert_null(strstr(reason_of(run), NAMES));
-    assert_non_null(strstr(reason_of(run), "names are missing: the symbols of "));
-    assert_non_null(strstr(reason_of(run), "and 1.00 MiB are left of the limit of cgroup /small"));
-    rm_naming_free(naming);
-    rm_run_free(run);
-}
-
-static void *try_on_small_stack(void *run)
-{
-    rm_naming_try(NULL, run);
-    return NULL;
-}
-
-TEST(without_a_stack_names_are_left_out)
-{
-    pthread_t thread;
-    resmon_run *run = load_nameless();
-    const struct rm_thread_work small = {"rm-small", RM_STACK_SMALL, try_on_small_stack, run};
-    assert_ok(rm_thread_start(&thread, &small));
-    assert_int_equal(pthread_join(thread, NULL), 0);
-    assert_false(has_any_name(run));
-    assert_string_equal(
-        reason_of(run),
-        NAMES "the stack of the thread is too small, and no other thread could be started");
-    rm_run_free(run);
-}
-
 /* Takes the stacks that all tests name. */
 static const char *missing_stacks(void)
 {
+    if (rm_symbolizer_check() != RESMON_OK) {
+        return resmon_last_error();
+    }
     monitor = start(NULL);
     for (int turns = 0; turns < MOST_TURNS; turns++) {
         burn_the_time();

@@ -21,6 +21,7 @@
 #include "base/clock.h"
 #include "base/compiler.h"
 #include "stack/handler.h"
+#include "stack/symbolizer.h"
 
 #define DOCUMENT "test_small_stack.json"
 #define SAVED    "test_small_stack_saved.json"
@@ -215,6 +216,8 @@ static void check_document(const char *path)
     assert_ok(resmon_run_load(path, &run));
     if (resmon_run_stack_count(run) == 0) {
         print_message("no stacks: %s\n", reason_of(run));
+    } else if (rm_symbolizer_check() != RESMON_OK) {
+        assert_has(reason_of(run), "names are left out: ");
     } else {
         assert_true(has_text(path, "burn_the_time"));
         assert_true(names(run, "burn_the_time"));

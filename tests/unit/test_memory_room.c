@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 #include "os/memory_room.h"
-#include "stack/budget.h"
 
 #define MIB (UINT64_C(1) << 20)
 
@@ -105,32 +104,6 @@ TEST(limits_of_the_process_count)
     put("proc/thread-self/statm", "1 100 50 10 0 2560 0\n");
     limit_and_look(RLIMIT_DATA, "RLIMIT_DATA");
     put("proc/thread-self/statm", "1 1 1 1 0 1 0\n");
-}
-
-/* ---- what may be taken of it ------------------------------------------------------------ */
-
-static uint64_t left;
-
-static void look_at_left(struct rm_memory_room *ret_room)
-{
-    *ret_room = (struct rm_memory_room){.bytes = left, .limit = "the limit of cgroup /g"};
-}
-
-TEST(a_reserve_is_left)
-{
-    const struct rm_budget budget = {.look = look_at_left};
-    const struct rm_budget none = {.look = NULL};
-    left = 10 * MIB;
-    assert_ok(rm_budget_check(&budget, 8 * MIB, "the thing")); /* a MiB, and an eighth of that */
-    left = 10 * MIB - 1;
-    assert_status(RESMON_ENOSPC, rm_budget_check(&budget, 8 * MIB, "the thing"));
-    assert_string_equal(resmon_last_error(),
-                        "the thing would take about 8.00 MiB, and 10.0 MiB are "
-                        "left of the limit of cgroup /g");
-    left = 0;
-    assert_ok(rm_budget_check(&budget, 1024, "the thing")); /* less than asking takes */
-    assert_ok(rm_budget_check(&none, 4 * MIB, "the thing"));
-    assert_ok(rm_budget_check(NULL, 4 * MIB, "the thing"));
 }
 
 FIXTURE(set_up)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Names of Rust: of RFC 2603 and of programs of rustc, in both schemes; cut and damaged ones.
+ * Names of functions as people write them.  Of Rust: of RFC 2603 and of programs of rustc, in both
+ * schemes; cut and damaged ones.  Of C++: by the demangler that is there.
  */
 #define _GNU_SOURCE
 #include "test.h"
@@ -9,8 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "names/demangle.h"
+#include "names/rust_names.h"
 #include "random.h"
-#include "stack/rust_names.h"
 
 static const struct {
     const char *symbol, *name;
@@ -104,4 +106,27 @@ TEST(damaged_names_end)
         strcat(twice, piece);
     }
     (void)rm_rust_name(twice, text, sizeof text); /* ends soon */
+}
+
+TEST(names_of_cxx)
+{
+    static char long_name[8192], text[4097];
+    rm_demangle("plain", text, sizeof text);
+    assert_string_equal(text, "plain");
+    rm_demangle("_Zwrong", text, sizeof text);
+    assert_string_equal(text, "_Zwrong");
+    rm_demangle("_RNvC6_123foo3bar", text, sizeof text);
+    assert_string_equal(text, "123foo::bar");
+    rm_demangle("_ZN3foo3bar17h0123456789abcdefE", text, sizeof text);
+    bool is_demangled = text[0] != '_';
+    if (!is_demangled) {
+        print_message("skipped: there is no library with a demangler here\n");
+    } else {
+        assert_string_equal(text, "foo::bar");
+        rm_demangle("_ZNSt6vectorIiSaIiEE9push_backERKi", text, sizeof text);
+        assert_string_equal(text, "std::vector<int, std::allocator<int> >::push_back(int const&)");
+    }
+    memset(long_name, 'x', sizeof long_name - 1);
+    rm_demangle(long_name, text, sizeof text);
+    assert_int_equal(strlen(text), sizeof text - 1);
 }

@@ -22,6 +22,7 @@
 #include "run/run.h"
 #include "sanitizer.h"
 #include "stack/handler.h"
+#include "stack/symbolizer.h"
 #include "stack_tests.h"
 
 #define MIB      ((size_t)1 << 20)
@@ -133,11 +134,15 @@ NOINLINE static void ten(int64_t cpu_ns)
     AFTER_CALL;
 }
 
-/* A symbol table is there always; lines are with libdw and -g. */
+/* With resmon-names and libdw, and lines with -g. */
 static void check_names(const resmon_run *run)
 {
     static const char *const functions[] = {"seventy", "twenty", "ten"};
     const struct rm_run_profile *profile = &run->profile;
+    if (rm_symbolizer_check() != RESMON_OK) {
+        print_message("names are not tested: %s\n", resmon_last_error());
+        return;
+    }
     for (size_t i = 0; i < profile->place_count; i++) {
         const struct rm_run_place *place = &profile->places[i];
         for (int k = 0; k < 3; k++) {

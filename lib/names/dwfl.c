@@ -1,0 +1,423 @@
+/* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE /* memfd_create */
+#include "names/dwfl.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/compiler.h"
+#include "base/status.h"
+#include "base/text.h"
+#include "names/chains.h"
+#include "names/protocol.h"
+#include "os/library.h"
+#include "os/process_files.h"
+#include "os/vdso.h"
+
+struct rm_libdw rm_dw;
+
+static const struct rm_library_function functions[] = {
+#define FUNCTION(name) {#name, &rm_dw.name},
+#include "names/libdw.def"
+#undef FUNCTION
+};
+
+resmon_status rm_dwfl_load(void)
+{
+    static const char *const names[] = {"libdw.so.1", NULL};
+    static const struct rm_library library = {"libdw, for the names of stacks (Debian: libdw1)",
+                                              names, functions, RM_ARRAY_LEN(functions)};
+    return rm_library_load(&library);
+}
+
+/* ---- a module --------------------------------------------------------------------------- */
+
+/* A function of the symbol table. */
+struct symbol {
+    uint64_t low, high;
+    const char *name; /* libelf's */
+    uint32_t text;    /* 0: not made yet */
+    uint32_t rank;    /* of several names for one address, the lowest */
+};
+
+struct work {
+    struct rm_names_module *module;
+    struct rm_names_results *results;
+    Dwfl *dwfl;
+    Dwfl_Module *mod;
+    struct symbol *symbols;
+    size_t symbol_count, symbol_room;
+    bool is_stripped;
+    struct rm_chains chains;
+};
+
+/* ---- the file --------------------------------------------------------------------------- */
+
+static bool refuse(struct work *work, const char *format, ...) RM_PRINTF(2, 3);
+static bool refuse(struct work *work, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    (void)vsnprintf(work->module->reason, sizeof work->module->reason, format, arguments);
+    va_end(arguments);
+    return false;
+}
+
+/* The vDSO is in no file: into one in memory. */
+static int open_vdso(struct work *work)
+{
+    char *image = NULL;
+    size_t length = 0;
+    if (rm_vdso_read(&image, &length) != RESMON_OK) {
+        (void)refuse(work, "%s", resmon_last_error());
+        return -1;
+    }
+    int fd = memfd_create(RM_VDSO_NAME, MFD_CLOEXEC);
+    if (fd < 0 || write(fd, image, length) != (ssize_t)length) {
+        (void)refuse(work, "cannot copy the vDSO: %s", strerror(errno));
+    }
+    rm_free(image);
+    return fd;
+}
+
+static int open_file(struct work *work, const char *path)
+{
+    struct stat info;
+    if (strcmp(path, RM_VDSO_NAME) == 0) {
+        return open_vdso(work);
+    }
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (fd < 0 || fstat(fd, &info) != 0) {
+        (void)refuse(work, "cannot open %s: %s", path, strerror(errno));
+        return -1;
+    }
+    const int64_t changed_ns = (int64_t)info.st_ctim.tv_sec * RM_NS_PER_S + info.st_ctim.tv_nsec;
+    if (!S_ISREG(info.st_mode)) {
+        (void)refuse(work, "%s is not a regular file", path);
+    } else if (work->module->build_id[0] == '\0' && work->module->mapped_ns != 0 &&
+               changed_ns > work->module->mapped_ns) {
+        (void)refuse(work, "%s was changed since the run began, and has no build-id", path);
+    } else {
+        return fd;
+    }
+    (void)close(fd);
+    return -1;
+}
+
+static void end_dwfl(struct work *work)
+{
+    if (work->dwfl != NULL) {
+        rm_dw.dwfl_end(work->dwfl);
+        work->dwfl = NULL;
+    }
+}
+
+static bool is_same(struct work *work)
+{
+    const unsigned char *bytes = NULL;
+    GElf_Addr address = 0;
+    const char *wanted = work->module->build_id;
+    int length = rm_dw.dwfl_module_build_id(work->mod, &bytes, &address);
+    bool is_same = strlen(wanted) == 2 * (size_t)(length > 0 ? length : 0);
+    for (int i = 0; i < length && is_same; i++) {
+        char digits[3];
+        (void)snprintf(digits, sizeof digits, "%02x", bytes[i]);
+        is_same = memcmp(digits, wanted + 2 * (size_t)i, 2) == 0;
+    }
+    return is_same;
+}
+
+/* Without an offset: addresses are those of the file. */
+static bool open_module(struct work *work, const char *path)
+{
+    static char *search;
+    static const Dwfl_Callbacks *callbacks;
+    static Dwfl_Callbacks made;
+    if (callbacks == NULL) {
+        char places[RM_NAMES_MOST_TEXT];
+        (void)snprintf(places, sizeof places, ":.debug:%s", work->module->debug_root);
+        search = work->module->debug_root[0] != '\0' ? rm_strdup(places) : NULL;
+        made = (Dwfl_Callbacks){.find_debuginfo = rm_dw.dwfl_standard_find_debuginfo,
+                                .section_address = rm_dw.dwfl_offline_section_address,
+                                .debuginfo_path = search != NULL ? &search : NULL};
+        callbacks = &made;
+    }
+    int fd = open_file(work, path);
+    if (fd < 0) {
+        return false;
+    }
+    work->dwfl = rm_names_must(rm_dw.dwfl_begin(callbacks));
+    rm_dw.dwfl_report_begin(work->dwfl);
+    work->mod = rm_dw.dwfl_report_elf(work->dwfl, path, path, fd, 0, true);
+    if (work->mod == NULL) {
+        (void)close(fd);
+        return refuse(work, "%s: %s", path, rm_dw.dwfl_errmsg(-1));
+    }
+    (void)rm_dw.dwfl_report_end(work->dwfl, NULL, NULL);
+    return is_same(work) ||
+           refuse(work, "%s is not the file that was mapped: its build-id differs", path);
+}
+
+/* A program that was deleted or replaced is still there for whoever looks while it runs. */
+static bool open_any(struct work *work)
+{
+    char program[64], why[RM_NAMES_MOST_REASON];
+    if (open_module(work, work->module->path)) {
+        return true;
+    }
+    end_dwfl(work);
+    if (work->module->pid == 0 || work->module->build_id[0] == '\0') {
+        return false;
+    }
+    (void)rm_text_set(why, sizeof why, work->module->reason);
+    rm_process_file_program((uint32_t)work->module->pid, program, sizeof program);
+    if (open_module(work, program)) {
+        return true;
+    }
+    end_dwfl(work);
+    return refuse(work, "%s", why);
+}
+
+/* ---- the symbol table ------------------------------------------------------------------- */
+
+/* Of aliases, people know the one without underscores: "write", not "__write".  Names of a file's
+ * own come last, and those without a size. */
+static uint32_t rank_of(const GElf_Sym *symbol, const char *name)
+{
+    unsigned binding = GELF_ST_BIND(symbol->st_info);
+    uint32_t rank = symbol->st_size == 0 ? 8U : 0U;
+    rank += binding == STB_LOCAL ? 4U : 0U;
+    rank += name[0] == '_' && strncmp(name, "_Z", 2) != 0 ? 2U : 0U;
+    rank += binding == STB_WEAK ? 1U : 0U;
+    return rank;
+}
+
+/* One without a size, as of assembly, ends with its section at the latest. */
+static uint64_t end_of(const GElf_Sym *symbol, uint64_t address, GElf_Word section, Elf *elf)
+{
+    GElf_Shdr header;
+    if (symbol->st_size > 0) {
+        return address + symbol->st_size >= address ? address + symbol->st_size : UINT64_MAX;
+    }
+    Elf_Scn *scn = elf != NULL ? rm_dw.elf_getscn(elf, section) : NULL;
+    return scn != NULL && rm_dw.gelf_getshdr(scn, &header) != NULL &&
+                   header.sh_addr + header.sh_size >= header.sh_addr
+               ? header.sh_addr + header.sh_size
+               : address;
+}
+
+static void add_symbol(struct work *work, int index)
+{
+    GElf_Sym symbol;
+    GElf_Addr address = 0;
+    GElf_Word section = 0;
+    Elf *elf = NULL;
+    Dwarf_Addr bias = 0;
+    const char *name =
+        rm_dw.dwfl_module_getsym_info(work->mod, index, &symbol, &address, &section, &elf, &bias);
+    unsigned type = name != NULL ? GELF_ST_TYPE(symbol.st_info) : STT_NOTYPE;
+    /* Only a full table has what is not for others. */
+    work->is_stripped =
+        work->is_stripped && (name == NULL || type == STT_SECTION || type == STT_NOTYPE ||
+                              GELF_ST_BIND(symbol.st_info) != STB_LOCAL);
+    if ((type != STT_FUNC && type != STT_GNU_IFUNC) || section == SHN_UNDEF || section == SHN_ABS ||
+        name[0] == '\0' || name[0] == '@') {
+        return;
+    }
+    work->symbols = rm_names_must(
+        rm_grow(work->symbols, work->symbol_count, &work->symbol_room, sizeof *work->symbols));
+    work->symbols[work->symbol_count++] = (struct symbol){
+        .low = address,
+        .high = end_of(&symbol, address, section, elf),
+        .name = name,
+        .rank = rank_of(&symbol, name),
+    };
+}
+
+static int compare_symbols(const void *left, const void *right)
+{
+    const struct symbol *a = left, *b = right;
+    if (a->low != b->low) {
+        return a->low < b->low ? -1 : 1;
+    }
+    if (a->rank != b->rank) {
+        return a->rank < b->rank ? -1 : 1;
+    }
+    return strcmp(a->name, b->name);
+}
+
+/* Where only what is exported has names, what is behind one without a size may be another function;
+ * else it ends where the next one begins. */
+static void end_bare_symbols(struct work *work)
+{
+    uint64_t next = UINT64_MAX;
+    for (size_t i = work->symbol_count; i-- > 0;) {
+        struct symbol *symbol = &work->symbols[i];
+        if (symbol->rank >= 8) {
+            uint64_t limit = work->is_stripped ? symbol->low : next;
+            symbol->high = symbol->high < limit ? symbol->high : limit;
+        }
+        next = i > 0 && work->symbols[i - 1].low != symbol->low ? symbol->low : next;
+    }
+}
+
+static void read_symbols(struct work *work)
+{
+    int count = rm_dw.dwfl_module_getsymtab(work->mod);
+    work->is_stripped = true;
+    for (int i = 0; i < count; i++) {
+        add_symbol(work, i);
+    }
+    if (work->symbol_count > 0) {
+        qsort(work->symbols, work->symbol_count, sizeof *work->symbols, compare_symbols);
+    }
+    end_bare_symbols(work);
+    work->is_stripped = work->is_stripped && strcmp(work->module->path, RM_VDSO_NAME) != 0;
+}
+
+/* Of those that hold the address, the one that begins last. */
+static struct symbol *find_symbol(const struct work *work, uint64_t address)
+{
+    size_t low = 0, high = work->symbol_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (work->symbols[middle].low <= address) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    for (size_t steps = 0; low > 0 && steps < 64; steps++) {
+        struct symbol *symbol = &work->symbols[--low];
+        if (address < symbol->high) {
+            while (low > 0 && work->symbols[low - 1].low == symbol->low &&
+                   address < work->symbols[low - 1].high) {
+                symbol = &work->symbols[--low];
+            }
+            return symbol;
+        }
+    }
+    return NULL;
+}
+
+/* ---- the debug information ------------------------------------------------------------- */
+
+static bool has_debug(Elf *elf)
+{
+    size_t names = 0;
+    GElf_Shdr header;
+    if (elf == NULL || rm_dw.elf_getshdrstrndx(elf, &names) != 0) {
+        return false;
+    }
+    for (Elf_Scn *scn = NULL; (scn = rm_dw.elf_nextscn(elf, scn)) != NULL;) {
+        const char *name = rm_dw.gelf_getshdr(scn, &header) != NULL
+                               ? rm_dw.elf_strptr(elf, names, header.sh_name)
+                               : NULL;
+        if (name != NULL && header.sh_type != SHT_NOBITS &&
+            (strcmp(name, ".debug_info") == 0 || strcmp(name, ".zdebug_info") == 0)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* What there is in a debug file of its own is left out for a module that matters little.  False:
+ * the debug information is there, and cannot be read. */
+static bool read_lines(struct work *work)
+{
+    GElf_Addr bias = 0;
+    bool is_own = has_debug(rm_dw.dwfl_module_getelf(work->mod, &bias));
+    if (!is_own && work->module->is_light && work->symbol_count > 0) {
+        return true;
+    }
+    Dwarf *dwarf = rm_dw.dwfl_module_getdwarf(work->mod, &work->chains.bias);
+    return (dwarf != NULL && rm_chains_read(&work->chains, dwarf)) || !is_own;
+}
+
+/* ---- the frames -------------------------------------------------------------------------- */
+
+/* What the debug information does not name, or not as the linker does: functions of local classes
+ * in C++ have no such name in it. */
+static uint32_t outermost_name(struct work *work, uint64_t address,
+                               const struct rm_chain_node *node)
+{
+    struct symbol *symbol = node == NULL || !node->is_linked ? find_symbol(work, address) : NULL;
+    if (symbol == NULL ||
+        (node != NULL && node->function != 0 && strncmp(symbol->name, "_Z", 2) != 0)) {
+        return node != NULL ? node->function : 0;
+    }
+    symbol->text =
+        symbol->text != 0 ? symbol->text : rm_names_function(work->results, symbol->name);
+    return symbol->text;
+}
+
+/* The chain from the innermost function outwards.  False: the outermost has no name. */
+static bool add_frames(struct work *work, size_t index)
+{
+    struct rm_names_results *results = work->results;
+    const struct rm_chain_address *address = &work->chains.found[index];
+    const struct rm_chain_node *node =
+        address->node != RM_CHAIN_END ? &work->chains.nodes[address->node] : NULL;
+    uint32_t file = address->file, line = address->line;
+    struct rm_names_span *span = &work->module->spans[index];
+    span->first = results->frame_count;
+    while (node != NULL && node->parent != RM_CHAIN_END &&
+           span->count + 1 < RM_NAMES_MOST_INLINED) {
+        rm_names_add_frame(results, node->function, file, line);
+        span->count++;
+        file = node->call_file;
+        line = node->call_line;
+        node = &work->chains.nodes[node->parent];
+    }
+    uint32_t function = outermost_name(work, work->module->addresses[index], node);
+    if (span->count > 0 || function != 0 || file != 0) {
+        rm_names_add_frame(results, function, file, line);
+        span->count++;
+    }
+    return function != 0;
+}
+
+static void add_all_frames(struct work *work)
+{
+    for (size_t i = 0; i < work->module->count; i++) {
+        if (!add_frames(work, i) && work->is_stripped) {
+            work->module->flags |= RM_NAMES_STRIPPED;
+        }
+    }
+}
+
+static void close_work(struct work *work)
+{
+    end_dwfl(work);
+    rm_free(work->symbols);
+    rm_chains_free(&work->chains);
+    rm_free(work);
+}
+
+void rm_dwfl_symbolize(struct rm_names_module *module, struct rm_names_results *results)
+{
+    struct work *work = rm_names_must(rm_alloc(1, sizeof *work));
+    work->module = module;
+    work->results = results;
+    rm_chains_open(&work->chains, module->addresses, module->count, results);
+    if (!open_any(work)) {
+        module->flags = RM_NAMES_NO_NAMES;
+    } else {
+        read_symbols(work);
+        if (!read_lines(work)) {
+            module->flags = work->symbol_count > 0 ? RM_NAMES_NO_LINES : RM_NAMES_NO_NAMES;
+            (void)refuse(work, "%s: its debug information cannot be read", module->path);
+        }
+        add_all_frames(work);
+    }
+    close_work(work);
+}
