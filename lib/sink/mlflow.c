@@ -196,37 +196,53 @@ static const struct {
     (RESMON_MLFLOW_SERIES | RESMON_MLFLOW_NO_ARTIFACT | RESMON_MLFLOW_MODEL_METRICS | \
      RESMON_MLFLOW_FINISH)
 
+struct noted {
+    struct rm_fact facts[RM_ARRAY_LEN(settings) + 5];
+    size_t count;
+    char numbers[3][RM_NUMBER_BYTES];
+};
+
+static void add_noted(struct noted *noted, const char *key, const char *value)
+{
+    if (value[0] != '\0') {
+        noted->facts[noted->count++] = (struct rm_fact){"run", key, value, RM_FACT_TEXT};
+    }
+}
+
 /* For the push of a recording whose program is killed, or of a document that was not sent.  No
  * credential is among them: the URI has none. */
-static void note_settings(const struct mlflow *mlflow)
+static void list_settings(const struct mlflow *mlflow, struct noted *noted)
 {
     const struct rm_mlflow_config *config = &mlflow->config;
     const struct {
         const char *fact;
         int64_t number;
         bool is_said;
-    } numbers[] = {
+    } numbers[RM_ARRAY_LEN(noted->numbers)] = {
         {FACT_FLAGS, (int64_t)(config->flags & KEPT_FLAGS), (config->flags & KEPT_FLAGS) != 0},
         {FACT_NODE, config->node_index, config->node_index >= 0},
         {FACT_NUMBER, mlflow->number, mlflow->number > 1},
     };
-    if (mlflow->note == NULL) {
-        return;
-    }
-    mlflow->note(RM_MLFLOW_FACT_UUID, mlflow->wanted.uuid);
-    mlflow->note(FACT_URI, config->uri);
+    noted->count = 0;
+    add_noted(noted, RM_MLFLOW_FACT_UUID, mlflow->wanted.uuid);
+    add_noted(noted, FACT_URI, config->uri);
     for (size_t i = 0; i < RM_ARRAY_LEN(settings); i++) {
-        const char *text = (const char *)config + settings[i].offset;
-        if (text[0] != '\0') {
-            mlflow->note(settings[i].fact, text);
-        }
+        add_noted(noted, settings[i].fact, (const char *)config + settings[i].offset);
     }
     for (size_t i = 0; i < RM_ARRAY_LEN(numbers); i++) {
-        char text[RM_NUMBER_BYTES];
-        if (numbers[i].is_said) {
-            text[rm_number_i64(text, numbers[i].number)] = '\0';
-            mlflow->note(numbers[i].fact, text);
-        }
+        size_t length =
+            numbers[i].is_said ? rm_number_i64(noted->numbers[i], numbers[i].number) : 0;
+        noted->numbers[i][length] = '\0';
+        add_noted(noted, numbers[i].fact, noted->numbers[i]);
+    }
+}
+
+static void note_settings(const struct mlflow *mlflow)
+{
+    struct noted noted;
+    list_settings(mlflow, &noted);
+    for (size_t i = 0; i < noted.count && mlflow->note != NULL; i++) {
+        mlflow->note(noted.facts[i].key, noted.facts[i].value);
     }
 }
 
@@ -513,11 +529,29 @@ static resmon_status deliver(struct mlflow *mlflow, const struct resmon_run *run
 
 /* ---- what was not sent -------------------------------------------------------------------- */
 
+/* A run that was over before the sink had begun does not have the settings. */
 static resmon_status save_document(const struct mlflow *mlflow, const struct resmon_run *run)
 {
     const char *path = mlflow->config.spool;
+    struct noted noted;
+    struct resmon_run whole = *run;
+    list_settings(mlflow, &noted);
+    whole.facts = rm_alloc(run->fact_count + noted.count, sizeof *whole.facts);
+    if (whole.facts == NULL) {
+        return rm_error(RESMON_ENOMEM, "out of memory for the run document");
+    }
+    for (size_t i = 0; i < run->fact_count; i++) {
+        whole.facts[i] = run->facts[i];
+    }
+    for (size_t i = 0; i < noted.count; i++) {
+        if (rm_run_fact(run, "run", noted.facts[i].key) == NULL) {
+            whole.facts[whole.fact_count++] = noted.facts[i];
+        }
+    }
     resmon_status status = access(path, F_OK) == 0 ? rm_outfile_set_aside(path) : RESMON_OK;
-    return status == RESMON_OK ? rm_document_save_private(run, path) : status;
+    status = status == RESMON_OK ? rm_document_save_private(&whole, path) : status;
+    rm_free(whole.facts);
+    return status;
 }
 
 /* The run document waits where `spool` says; the text says how it is sent, and why it was not. */
