@@ -324,7 +324,7 @@ static resmon_status read_output(struct exchange *exchange)
 /* Libraries are looked for where the host looks.  Nothing else is handed on. */
 static void set_environment(struct exchange *exchange)
 {
-    const char *path = getenv("LD_LIBRARY_PATH");
+    const char *path = secure_getenv("LD_LIBRARY_PATH");
     int length = path == NULL ? -1
                               : snprintf(exchange->library_path, sizeof exchange->library_path,
                                          "LD_LIBRARY_PATH=%s", path);
