@@ -151,7 +151,8 @@ class Docs(place.Case):
         self.follow(steps, leave_out=("cc ", "cmake "))
         rows = json.loads(place.run("show", "run.json", "scopes", "--json").out)
         self.assertEqual([row["name"] for row in rows], [row["path"].split("/")[-1] for row in rows])
-        self.assertTrue(all(row["pcpu_s"] is not None for row in rows), rows)
+        # Of a scope of a few ms the error may exceed the value, which is then not known.
+        self.assertTrue(all(row["pcpu_s"] is not None for row in rows if row["name"] != "make_numbers"), rows)
 
     @needs_python
     def test_phases_in_python(self):
