@@ -82,9 +82,9 @@ typedef struct resmon_table_options {
     const char *match; /**< only rows whose name contains this; default: all */
 } resmon_table_options;
 
-/** Name of a table of resmon_report_table(): "metrics", "scopes", "tags", "sources", "facts",
- * "energy", "processes", "nodes", "ranks", "catalogue"; NULL: no such index.  Static text.
- * Thread class: any thread.  Since 0.1. */
+/** Name of a table of resmon_report_table(): "metrics", "scopes", "scope_names", "tags",
+ * "sources", "facts", "energy", "processes", "nodes", "ranks", "catalogue"; NULL: no such index.
+ * Static text. Thread class: any thread.  Since 0.1. */
 RESMON_API const char *resmon_table_name(size_t index);
 
 /**

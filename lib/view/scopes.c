@@ -337,13 +337,13 @@ struct rm_page_table *rm_scopes_table(const struct rm_subject *subject,
     return table;
 }
 
-struct rm_page_table *rm_scopes_table_by_name(const struct rm_subject *subject)
+struct rm_page_table *rm_scopes_table_by_name(const struct rm_subject *subject, size_t most)
 {
     const struct resmon_run *run = subject->run;
     struct rm_page_table *table =
-        run->name_count > 0 && run->name_count < run->scope_count
+        run->name_count > 0
             ? table_of(subject, "scope_names", "Scopes by name", run->names, run->name_count,
-                       RM_COLUMN_FULL, MOST_SCOPES)
+                       RM_COLUMN_FULL, most > 0 ? most : MOST_SCOPES)
             : NULL;
     if (table != NULL) {
         table->lead = "all paths of a name together; nested scopes of the same name count once, "

@@ -18,8 +18,8 @@ void rm_scopes_set_name(struct rm_page *page, struct rm_page_cell *cell,
 struct rm_page_table *rm_scopes_table(const struct rm_subject *subject,
                                       enum rm_column_detail detail, size_t most);
 
-/** By name; NULL where each name is on one path only. */
-struct rm_page_table *rm_scopes_table_by_name(const struct rm_subject *subject);
+/** The same by name.  NULL without scopes. */
+struct rm_page_table *rm_scopes_table_by_name(const struct rm_subject *subject, size_t most);
 
 /** Of several runs; NULL unless at least two have scopes. */
 struct rm_page_table *rm_scopes_table_of_all(const struct rm_subject *subjects, size_t count);

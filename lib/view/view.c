@@ -144,7 +144,9 @@ static void add_charts(struct rm_report *view, struct rm_subject *subject)
 
 static void add_names(struct rm_report *view, struct rm_subject *subject)
 {
-    add_table(view, rm_scopes_table_by_name(subject));
+    if (subject->run->name_count < subject->run->scope_count) {
+        add_table(view, rm_scopes_table_by_name(subject, 0));
+    }
 }
 
 static void add_processes(struct rm_report *view, struct rm_subject *subject)
@@ -517,6 +519,11 @@ static struct rm_page_table *scopes_alone(struct rm_subject *subject)
     return rm_scopes_table(subject, RM_COLUMN_FULL, EVERYTHING);
 }
 
+static struct rm_page_table *scope_names_alone(struct rm_subject *subject)
+{
+    return rm_scopes_table_by_name(subject, EVERYTHING);
+}
+
 static struct rm_page_table *metrics_alone(struct rm_subject *subject)
 {
     return rm_metrics_all(subject->page, subject->run);
@@ -567,11 +574,17 @@ static const struct alone {
     const char *name, *matched; /* the column that a match is looked for in */
     struct rm_page_table *(*make)(struct rm_subject *subject);
 } alone[] = {
-    {"metrics", "metric", metrics_alone},   {"scopes", "name", scopes_alone},
-    {"tags", "label", tags_alone},          {"sources", "source", sources_alone},
-    {"facts", "key", facts_alone},          {"energy", "component", energy_alone},
-    {"processes", "name", processes_alone}, {"nodes", "name", nodes_alone},
-    {"ranks", "node", ranks_alone},         {RM_TABLE_CATALOGUE, "name", catalogue},
+    {"metrics", "metric", metrics_alone},
+    {"scopes", "name", scopes_alone},
+    {"scope_names", "name", scope_names_alone},
+    {"tags", "label", tags_alone},
+    {"sources", "source", sources_alone},
+    {"facts", "key", facts_alone},
+    {"energy", "component", energy_alone},
+    {"processes", "name", processes_alone},
+    {"nodes", "name", nodes_alone},
+    {"ranks", "node", ranks_alone},
+    {RM_TABLE_CATALOGUE, "name", catalogue},
 };
 
 const char *rm_view_table_name(size_t index)

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from . import html, human
+from ._abi import TABLE_HTML, TABLE_TEXT
 from .errors import NotFoundError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from typing import Any, TypeVar, overload
 
     from .records import Event, Scope, Source, Statistics, Tag
@@ -87,6 +88,10 @@ class Scopes(_List["Scope"]):
     path.
     """
 
+    def __init__(self, items: Iterable[Scope], printed: Callable[[int], str]) -> None:
+        super().__init__(items)
+        self._print = printed  # the library's table, in a form of resmon_report_table()
+
     @overload
     def __getitem__(self, index: int | str) -> Scope: ...
     @overload
@@ -105,83 +110,10 @@ class Scopes(_List["Scope"]):
                             (", ".join(scope.path for scope in self._items[:20]) or "none"))
 
     def __repr__(self):
-        return super().__repr__() if self._items else "no scopes were recorded (one monitor at a time has them)"
+        return self._print(TABLE_TEXT).rstrip("\n") if self._items else "no scopes were recorded (one monitor at a time has them)"
 
-    def table(self, columns=None):
-        columns = SCOPE_COLUMNS if columns is None else columns
-        cells = [[make(scope) for _, make in columns] for scope in self._items]
-        used = [i for i, (name, _) in enumerate(columns)
-                if name in _ALWAYS_SHOWN or any(row[i] != human.UNKNOWN for row in cells)]
-        rows = [["  " * scope.depth + scope.name + scope_marks(scope), *(row[i] for i in used)]
-                for scope, row in zip(self._items, cells)]
-        return ["scope", *(columns[i][0] for i in used)], rows, 1
-
-
-def scope_marks(scope):
-    """Returns the marks behind the name of a scope: failed calls, beside the scope above ("||"), open."""
-    calls = scope.calls
-    failed = f" ({scope.failed} of {calls} failed)" if calls > 1 else " (failed)"
-    return failed * bool(scope.failed) + (" ||" if scope.concurrent_s > 0 else "") + (" (open)" if scope.open + scope.ended_at_exit else "")
-
-
-def _about(text, is_estimate):
-    return "~" + text if is_estimate and text != human.UNKNOWN else text
-
-
-def _estimate(name, text, meter):
-    """Makes a table cell for an estimate.
-
-    "-" if the interval is wider than the value. "||" marks a value of the whole process that is repeated in each
-    scope that runs at the same time.
-    """
-    def cell(scope):
-        figure = human.UNKNOWN if getattr(scope, name).is_uncertain else _about(
-            text(getattr(scope, name)), getattr(scope, meter + "_provenance") == "sampled")
-        is_again = meter in ("pcpu", "io") and (scope.concurrent_s > 0 or scope.threads > 1)
-        return "||" + figure if is_again and figure != human.UNKNOWN else figure
-    return cell
-
-
-def _io(name):
-    return _estimate(name, human.bytes_text, "io")
-
-
-def _energy_cell(name, unit, factor=1):
-    def cell(scope):
-        # As in the library's report: more than a tenth of it lies between two samples.
-        return _about(human.text_of(getattr(scope, name) * factor, unit), scope.energy_uncertainty_j > 0.1 * scope.energy_j)
-    return cell
-
-
-# Headers and texts of tables of scopes, those that are asked for first in front; "~" marks an estimate, "-" what is not
-# known, or only with an interval that is wider than itself.
-SCOPE_COLUMNS = (
-    ("calls", lambda scope: human.count_text(scope.calls) + (
-        f" (+{human.count_text(scope.folded)})" if scope.folded else "") + (
-            f" ({human.count_text(scope.resumed)} resumed)" if scope.resumed else "")),
-    ("wall", lambda scope: human.seconds_text(scope.wall_s)),
-    ("self", lambda scope: human.seconds_text(scope.self_s)),
-    ("longest", lambda scope: human.seconds_text(scope.wall_max_s)),
-    ("CPU", _estimate("pcpu_s", human.seconds_text, "pcpu")),
-    ("thread CPU", _estimate("cpu_s", human.seconds_text, "cpu")),
-    ("peak RSS", lambda scope: (">=" if scope.rss_provenance == "sampled" and scope.rss_peak_bytes > 0 else "") +
-     human.bytes_text(scope.rss_peak_bytes)),
-    ("energy", _energy_cell("energy_j", "J")), ("in Wh", _energy_cell("energy_kwh", "Wh", 1000)),
-    ("CO2eq", _energy_cell("energy_gco2eq", "g")),
-    ("read", _io("io_read_chars")), ("written", _io("io_write_chars")),
-    ("from storage", _io("io_read_bytes")), ("to storage", _io("io_write_bytes")),
-)
-
-
-_ALWAYS_SHOWN = ("calls", "wall", "self", "longest")
-
-
-def brief_columns(scopes, *more):
-    """Returns the columns for a narrow page: the most important ones, and `more`."""
-    has_cpu = any(scope.pcpu_s == scope.pcpu_s for scope in scopes)
-    wanted = ("calls", "wall", "self", "CPU" if has_cpu else "thread CPU", "peak RSS", "energy", "in Wh", "CO2eq", "read",
-              "written", *more)
-    return [(name, make) for name, make in SCOPE_COLUMNS if name in wanted]
+    def _repr_html_(self):
+        return html.wrap(self._print(TABLE_HTML))
 
 
 class Sources(_List["Source"]):

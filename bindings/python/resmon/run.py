@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 import os
 from ctypes import byref, c_char_p, c_void_p
+from functools import partial
 
 from . import _abi, human
 from ._generated_records import FactEntry
@@ -29,6 +30,11 @@ if TYPE_CHECKING:
     from .stacks import Functions, Stacks
 
 _NAN = float("nan")
+
+
+def _terminal_width() -> int:
+    import shutil
+    return max(shutil.get_terminal_size((_abi.REPORT_WIDTH, 0)).columns, _abi.REPORT_LEAST_WIDTH)
 
 
 # ---- members of a run ---------------------------------------------------------------------------------
@@ -133,7 +139,7 @@ class Recorded:
         for scope in scopes:
             name = scope.name.replace("\\", "\\\\").replace("/", "\\/")  # told from those between names
             scope.path = (scopes[scope.parent].path + "/" if scope.parent >= 0 else "") + name
-        return Scopes(scopes)
+        return Scopes(scopes, partial(self._table, "scopes"))
 
     @_made_once
     def scopes_by_name(self) -> Scopes:
@@ -145,7 +151,7 @@ class Recorded:
         scopes = list(self._scopes(lib.run_scope_name_count, lib.run_get_scope_name))
         for scope in scopes:
             scope.path = scope.name
-        return Scopes(scopes)
+        return Scopes(scopes, partial(self._table, "scope_names"))
 
     def _scopes(self, count: Callable[..., int], get: Callable[..., object]) -> Iterator[Scope]:
         names = [counter.name for counter in self.counters]
@@ -374,12 +380,14 @@ class Recorded:
 
     def _text(self, full: bool = False, width: int | None = None) -> str:
         if width is None:
-            import shutil
-            width = max(shutil.get_terminal_size((_abi.REPORT_WIDTH, 0)).columns, _abi.REPORT_LEAST_WIDTH)
+            width = _terminal_width()
         elif not isinstance(width, int) or not _abi.REPORT_LEAST_WIDTH <= width < 1 << 32:
             raise ArgumentError(f"width={width!r}: expected a number of columns, at least {_abi.REPORT_LEAST_WIDTH}")
         detail = _abi.REPORT_FULL if full else 0
         return take_text(lib.report_text, self, byref(_abi.ReportOptions(detail=detail, width=width)))
+
+    def _table(self, name: str, form: int) -> str:
+        return take_text(lib.report_table, self, name.encode(), byref(_abi.TableOptions(form=form, width=_terminal_width())))
 
 
 class Run(Recorded):

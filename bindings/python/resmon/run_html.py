@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
 """A run in a notebook: headline values, small charts, phases, hot functions, and remarks on missing values."""
 from . import html, human, pages, views
+from ._abi import TABLE_HTML
 from ._library import lib
-from .results import brief_columns
+
 
 def _note(text):
     return f"<div class='note'>{html.escape(text)}</div>"
@@ -52,7 +53,7 @@ def page(run):
     part = pages.page_of([run], pages.FIGURES).runs[0]
     remarks, parts = run.sources.remarks, [head(run, part), html.definitions(part.answers)]
     if run.scopes:
-        parts.append(html.table(*run.scopes.table(brief_columns(run.scopes))))
+        parts.append(run._table("scopes", TABLE_HTML))
     parts.append(_charts(run))
     parts.extend(_functions(run))
     if run.energy is not None and run.energy.remark:

@@ -240,7 +240,7 @@ def test_texts(run):
     for records in (run.scopes, run.tags, run.sources, run.events, run.summary, run.scopes[:0] or run.tags):
         assert repr(records) and "<table" in records._repr_html_()
     assert "&lt;dusted&gt;" in run.tags._repr_html_()
-    assert repr(run.scopes).split("\n")[2].startswith("  parse")
+    assert repr(run.scopes).split("\n")[2].startswith("    parse")
 
 
 def test_prometheus_text(run):

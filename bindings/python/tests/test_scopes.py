@@ -94,8 +94,8 @@ def test_cpu_of_threads_and_children():
     assert scope.pcpu_s >= 0.3 and scope.pcpu_s - scope.pcpu_process_s >= 0.199
     assert 0.1 <= scope.pcpu_process_s <= process + 0.001 and scope.cpu_s <= here + 0.001
     assert scope.pcpu_calls == 1 and scope.pcpu_s.low == scope.pcpu_s == scope.pcpu_s.high
-    columns = monitor.scopes.table()[0]
-    assert columns.index("CPU") + 1 == columns.index("thread CPU")
+    columns = repr(monitor.scopes).splitlines()[0]
+    assert 0 < columns.index(" CPU ") < columns.index("thread CPU")
     assert not scope.pcpu_s.is_uncertain and scope.io_read_chars.is_uncertain, "what is not known is vague"
 
 
@@ -110,7 +110,7 @@ def test_exception_ends_a_scope(monitor):
         pass
     assert [(scope.path, scope.calls, scope.open, scope.failed) for scope in monitor.scopes] == [
         ("outer", 1, 0, 1), ("outer/inner", 1, 0, 1), ("after", 1, 0, 0)]
-    assert "inner (failed)" in repr(monitor.scopes) and "outer (failed)" in monitor.scopes._repr_html_()
+    assert "inner !" in repr(monitor.scopes) and "outer !" in monitor.scopes._repr_html_()
 
 
 @pytest.mark.parametrize("error, failed", [(OSError, 1), (KeyboardInterrupt, 1), (SystemExit(2), 1), (SystemExit, 0),
@@ -126,7 +126,7 @@ def test_what_failed_is_marked(monitor, decorate, error, failed):
             work(is_bad)
     phase = monitor.scopes["phase"]
     assert (phase.calls, phase.failed) == (2, failed)
-    assert ("phase (1 of 2 failed)" in repr(monitor.scopes)) == bool(failed)
+    assert ("phase !" in repr(monitor.scopes)) == bool(failed)
     with resmon.scope("inside"):
         pass
     assert resmon.parse(monitor.to_json()).scopes["phase"].failed == failed
