@@ -11,6 +11,9 @@ STYLE = """<style>
 .resmon th,.resmon td{padding:.15em .7em;text-align:right;border-bottom:1px solid #8884;white-space:nowrap}
 .resmon th{font-weight:600;opacity:.75}
 .resmon.resmon .l{text-align:left;white-space:pre-wrap}
+.resmon tbody th{font-weight:inherit;opacity:1}
+.resmon .vh{position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%);white-space:nowrap}
+.resmon p{margin:.15em 0;font-size:.9em}
 .resmon .l:first-child{white-space:pre-wrap;overflow-wrap:anywhere;min-width:12em;max-width:32em}
 .resmon .tiles{display:flex;flex-wrap:wrap;gap:.6em;margin:.5em 0}
 .resmon .tile{border:1px solid #8884;border-radius:6px;padding:.35em .7em;min-width:7em;max-width:15em}
