@@ -128,7 +128,7 @@ def test_twice_is_one_run():
         update = resmon.mlflow._CALLS.pop("update")
         try:
             resmon.mlflow.push(resmon.load(later), tracking_uri=mlflow.get_tracking_uri())
-        except resmon.RemoteError:
+        except resmon.errors.RemoteError:
             pass
         else:
             raise AssertionError("an unknown call was made")
@@ -204,7 +204,7 @@ def refused(to):
         pass
     try:
         monitor.stop()
-    except resmon.RemoteError as error:
+    except resmon.errors.RemoteError as error:
         return str(error)
     raise AssertionError("a run that is not there took the results")
 
