@@ -108,8 +108,8 @@ static void add_dashed(struct known *known, const char *name, int has_value)
     if (strchr(name, '_') == NULL) {
         return;
     }
-    char *dashed = cli_grow(NULL, strlen(name) + 1);
-    (void)strcpy(dashed, name);
+    size_t bytes = strlen(name) + 1;
+    char *dashed = memcpy(cli_grow(NULL, bytes), name, bytes);
     for (char *at = dashed; (at = strchr(at, '_')) != NULL;) {
         *at = '-';
     }

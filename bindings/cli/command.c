@@ -23,14 +23,14 @@ static const struct cli_command commands[] = {
 /* Of a verb's own. */
 struct option {
     int verb;
+    char letter; /* '\0': none */
     const char *key;
-    char letter;          /* '\0': none */
     const char *argument; /* NULL: none; "[X]": may be left out */
     const char *help;
 };
 
 static const struct option options[] = {
-#define CLI_OPTION(name, key, letter, argument, help) {VERB_##name, key, letter, argument, help},
+#define CLI_OPTION(name, key, letter, argument, help) {VERB_##name, letter, key, argument, help},
 #include "commands.def"
 };
 

@@ -517,7 +517,7 @@ static void close_plan(struct full_plan *full)
 static resmon_status deliver(struct mlflow *mlflow, const struct resmon_run *run,
                              enum rm_mlflow_stage from, int64_t deadline_ns)
 {
-    struct full_plan *full;
+    struct full_plan *full = NULL;
     resmon_status status = open_plan(mlflow, run, &full);
     if (status == RESMON_OK) {
         status =

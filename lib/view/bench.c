@@ -116,7 +116,7 @@ static void add_table(struct rm_page *page, const struct rm_group *group, const 
 {
     unsigned scopes = 0;
     struct rm_page_table *table =
-        rm_page_table_new(page, "bench", title, headings, COLUMNS, 1, group->row_count);
+        rm_page_table_new(page, "bench", title, RM_HEADERS(headings, COLUMNS, 1), group->row_count);
     for (size_t i = 0; table != NULL && i < group->row_count; i++) {
         struct summary summary;
         if (summarize(&group->rows[i], &summary) != RESMON_OK) {

@@ -182,7 +182,7 @@ static void add_table(struct rm_page *page, const resmon_comparison *comparison,
                                         scale_of_column(&quantities[i]).unit.name);
     }
     struct rm_page_table *table =
-        rm_page_table_new(page, "comparison", title, headings, QUANTITIES + 1, 1, 5);
+        rm_page_table_new(page, "comparison", title, RM_HEADERS(headings, QUANTITIES + 1, 1), 5);
     add_row(page, table, "work (A)", offsetof(resmon_compared, work), quantities);
     add_row(page, table, "idle (B)", offsetof(resmon_compared, idle), quantities);
     add_row(page, table, "difference (A - B)", offsetof(resmon_compared, difference), quantities);

@@ -78,7 +78,7 @@ static struct rm_page_table *reasons_table(const struct rm_subject *subject)
     struct rm_page *page = subject->page;
     const struct resmon_run *run = subject->run;
     struct rm_page_table *table = rm_page_table_new(page, "scope_counters", "Counters of scopes",
-                                                    headers, 3, 2, run->counter_count);
+                                                    RM_HEADERS(headers, 3, 2), run->counter_count);
     for (size_t i = 0; i < run->counter_count; i++) {
         struct rm_page_cell *cells = rm_page_row(page, table);
         rm_page_set(&cells[0], rm_page_shown(page, run->counters[i].name));
@@ -181,7 +181,7 @@ struct rm_page_table *rm_counters_table(const struct rm_subject *subject)
     }
     headers[columns++] = "counted";
     struct rm_page_table *table = rm_page_table_new(page, "scope_counters", "Counters of scopes",
-                                                    headers, columns, 1, MOST_SCOPES);
+                                                    RM_HEADERS(headers, columns, 1), MOST_SCOPES);
     for (size_t i = 0; i < run->scope_count; i++) {
         if (run->scopes[i].counter_calls > 0 && table != NULL && table->count < MOST_SCOPES) {
             add_scope(subject, table, &counted, &run->scopes[i]);

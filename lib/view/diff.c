@@ -181,8 +181,9 @@ bool rm_diff_is_shown(const struct rm_diff_row *row, bool is_full, unsigned *cha
 static void add_table(struct rm_page *page, const struct rm_diff *diff, bool is_full)
 {
     unsigned changed = 0;
-    struct rm_page_table *table = rm_page_table_new(page, "diff", is_full ? "Each value" : "",
-                                                    headings, COLUMNS, 1, diff->row_count);
+    struct rm_page_table *table =
+        rm_page_table_new(page, "diff", is_full ? "Each value" : "",
+                          RM_HEADERS(headings, COLUMNS, 1), diff->row_count);
     for (size_t i = 0; i < diff->row_count; i++) {
         if (rm_diff_is_shown(&diff->rows[i], is_full, &changed)) {
             add_row(page, table, &diff->rows[i]);

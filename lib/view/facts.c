@@ -185,7 +185,8 @@ static struct rm_page_table *pairs_new(struct rm_page *page, const char *key, co
                                        size_t rows)
 {
     static const char *const headers[] = {"", ""};
-    struct rm_page_table *table = rm_page_table_new(page, key, title, headers, 2, 2, rows);
+    struct rm_page_table *table =
+        rm_page_table_new(page, key, title, RM_HEADERS(headers, 2, 2), rows);
     if (table != NULL) {
         table->columns[1].is_wide = true;
         table->columns[0].key = "name";

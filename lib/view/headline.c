@@ -257,8 +257,8 @@ struct rm_page_table *rm_headline_table(const struct rm_subject *subjects, size_
     for (size_t i = 0; i < RM_ARRAY_LEN(figures); i++) {
         headers[3 + i] = figures[i].label;
     }
-    struct rm_page_table *table =
-        rm_page_table_new(page, "runs", title, headers, 3 + RM_ARRAY_LEN(figures), 3, count + 1);
+    struct rm_page_table *table = rm_page_table_new(
+        page, "runs", title, RM_HEADERS(headers, 3 + RM_ARRAY_LEN(figures), 3), count + 1);
     for (size_t i = 0; i < count; i++) {
         add_run(table, &subjects[i]);
     }

@@ -205,7 +205,7 @@ static void add_group(struct rm_page *page, const struct rm_line_terms *terms,
                                         rm_page_shown_at_most(page, group->lines->function, 120),
                                         is_time ? rm_page_value(page, group->sum * 1e-9, "s")
                                                 : rm_page_value(page, group->sum, "B")),
-                          is_time ? time_headers : memory_headers, columns, 0, rows);
+                          RM_HEADERS(is_time ? time_headers : memory_headers, columns, 0), rows);
     if (lines.table == NULL) {
         return;
     }

@@ -28,8 +28,8 @@ struct rm_page_table *rm_metrics_catalogue(struct rm_page *page)
     static const char *const headers[] = {"metric", "unit", "kind", "of", "origin", "description"};
     static const char *const keys[] = {"name", "unit", "kind", "level", "origin", "help"};
     size_t count = resmon_metric_count();
-    struct rm_page_table *table =
-        rm_page_table_new(page, "catalogue", "Metrics", headers, RM_ARRAY_LEN(headers), 6, count);
+    struct rm_page_table *table = rm_page_table_new(
+        page, "catalogue", "Metrics", RM_HEADERS(headers, RM_ARRAY_LEN(headers), 6), count);
     for (size_t i = 0; table != NULL && i < RM_ARRAY_LEN(keys); i++) {
         table->columns[i].key = keys[i];
         table->columns[i].is_wide = i + 1 == RM_ARRAY_LEN(keys);
@@ -207,10 +207,11 @@ struct rm_page_table *rm_metrics_table(const struct rm_subject *subject)
     static const char *const headers[FIGURES] = {"metric", "mean", "p95", "max", "total"};
     struct rm_page *page = subject->page;
     const struct resmon_run *run = subject->run;
-    struct rm_page_table *table = run->column_count > 0
-                                      ? rm_page_table_new(page, "summary", "Metrics", headers,
-                                                          FIGURES, 1, run->column_count + FIGURES)
-                                      : NULL;
+    struct rm_page_table *table =
+        run->column_count > 0
+            ? rm_page_table_new(page, "summary", "Metrics", RM_HEADERS(headers, FIGURES, 1),
+                                run->column_count + FIGURES)
+            : NULL;
     if (table == NULL) {
         return NULL;
     }
@@ -325,7 +326,8 @@ static struct rm_page_table *nothing_table(const struct rm_subject *subjects, si
         }
     }
     static const char *const headers[] = {"figure", "value"};
-    struct rm_page_table *table = rm_page_table_new(page, "node", "Node values", headers, 2, 2, 1);
+    struct rm_page_table *table =
+        rm_page_table_new(page, "node", "Node values", RM_HEADERS(headers, 2, 2), 1);
     struct rm_page_cell *cells = rm_page_row(page, table);
     rm_page_set(&cells[0], "none is known");
     rm_page_set(&cells[1],
@@ -340,8 +342,8 @@ static struct rm_page_table *columns_table(const struct rm_subject *subjects, si
     for (size_t i = 0; i < count; i++) {
         headers[2 + i] = count == 1 ? "value" : subjects[i].label;
     }
-    struct rm_page_table *table =
-        rm_page_table_new(page, "node", "Node values", headers, 2 + count, 2, RM_NODE_SUMMARY_KEYS);
+    struct rm_page_table *table = rm_page_table_new(
+        page, "node", "Node values", RM_HEADERS(headers, 2 + count, 2), RM_NODE_SUMMARY_KEYS);
     for (size_t k = 0; k < RM_NODE_SUMMARY_KEYS; k++) {
         struct rm_page_cell *cells = rm_page_row(page, table);
         rm_page_set(&cells[0], rm_node_summary_row(k).group);
@@ -368,7 +370,7 @@ static struct rm_page_table *rows_table(const struct rm_subject *subjects, size_
     struct rm_page_table *table =
         rm_page_table_new(page, is_cpu ? "node_cpu" : "node_rest",
                           is_cpu ? "Node values: CPU" : "Node values: memory, disks, network",
-                          headers, 1 + used, 1, count);
+                          RM_HEADERS(headers, 1 + used, 1), count);
     for (size_t i = 0; i < count; i++) {
         struct rm_page_cell *cells = rm_page_row(page, table);
         rm_page_set(&cells[0], subjects[i].label);

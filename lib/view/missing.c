@@ -52,8 +52,9 @@ struct rm_page_table *rm_missing_table(const struct rm_subject *subject)
     static const char *const headers[] = {"source", "measured", "reason"};
     struct rm_page *page = subject->page;
     const struct resmon_run *run = subject->run;
-    struct rm_page_table *table = rm_page_table_new(
-        page, "missing", "What was not measured, and why", headers, 3, 3, run->source_count + 1);
+    struct rm_page_table *table =
+        rm_page_table_new(page, "missing", "What was not measured, and why",
+                          RM_HEADERS(headers, 3, 3), run->source_count + 1);
     for (size_t i = 0; i < run->source_count; i++) {
         if (is_remark(run, &run->sources[i])) {
             add_source(page, table, &run->sources[i]);

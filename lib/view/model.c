@@ -216,12 +216,11 @@ void rm_page_room(struct rm_page *page, struct rm_page_table *table, size_t rows
 }
 
 struct rm_page_table *rm_page_table_new(struct rm_page *page, const char *key, const char *title,
-                                        const char *const *headers, size_t columns, size_t left,
-                                        size_t rows)
+                                        struct rm_page_headers headers, size_t rows)
 {
     struct rm_page_table *table = rm_page_table_begin(page, key, title);
-    for (size_t i = 0; table != NULL && i < columns; i++) {
-        rm_page_column(table, headers[i], headers[i])->is_left = i < left;
+    for (size_t i = 0; table != NULL && i < headers.count; i++) {
+        rm_page_column(table, headers.texts[i], headers.texts[i])->is_left = i < headers.left;
     }
     if (table != NULL) {
         rm_page_room(page, table, rows);

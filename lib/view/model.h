@@ -167,11 +167,17 @@ struct rm_page_column *rm_page_column(struct rm_page_table *table, const char *k
 /** Makes room for so many rows: there are no columns to come. */
 void rm_page_room(struct rm_page *page, struct rm_page_table *table, size_t rows);
 
+/* Texts above columns, of which the first `left` are texts themselves. */
+struct rm_page_headers {
+    const char *const *texts;
+    size_t count, left;
+};
+#define RM_HEADERS(texts, count, left) ((struct rm_page_headers){texts, count, left})
+
 /** A table with columns of these titles, which are their keys, too, of which `left` from the left
  * are text. */
 struct rm_page_table *rm_page_table_new(struct rm_page *page, const char *key, const char *title,
-                                        const char *const *headers, size_t columns, size_t left,
-                                        size_t rows);
+                                        struct rm_page_headers headers, size_t rows);
 
 /** The cells of a row. */
 static inline struct rm_page_cell *rm_page_cells(const struct rm_page_table *table, size_t row)

@@ -170,7 +170,7 @@ static struct rm_page_table *names_table(struct rm_page *page, const struct resm
     struct rm_page_table *table = rm_page_table_new(
         page, "programs",
         rm_page_print(page, "Processes: %s, by program", rm_page_grouped(page, run->process_count)),
-        headers, RM_ARRAY_LEN(headers), 1, shown);
+        RM_HEADERS(headers, RM_ARRAY_LEN(headers), 1), shown);
     for (size_t i = 0; i < shown; i++) {
         struct rm_page_cell *cells = rm_page_row(page, table);
         rm_page_set(&cells[0], rm_page_shown(page, sums[i].name));

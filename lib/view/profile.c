@@ -142,7 +142,7 @@ struct rm_page_table *rm_profile_functions(const struct rm_subject *subject, int
     functions.table =
         rm_page_table_new(page, rm_page_print(page, "functions_%s", rm_stack_kind_names[kind]),
                           rm_page_print(page, "Hot functions, by %s", kinds[kind].title),
-                          is_cpu ? cpu : memory, columns, 1, ranked);
+                          RM_HEADERS(is_cpu ? cpu : memory, columns, 1), ranked);
     if (functions.table == NULL) {
         return NULL;
     }
@@ -213,10 +213,11 @@ struct rm_page_table *rm_profile_stacks(const struct rm_subject *subject)
     static const char *const headers[] = {"", ""};
     struct rm_page *page = subject->page;
     const struct rm_run_profile *profile = &subject->run->profile;
-    struct rm_page_table *table = rm_profile_is_there(profile)
-                                      ? rm_page_table_new(page, "stacks", "Stacks", headers, 2, 2,
-                                                          RM_STACK_KINDS + RM_LOSS_COUNT)
-                                      : NULL;
+    struct rm_page_table *table =
+        rm_profile_is_there(profile)
+            ? rm_page_table_new(page, "stacks", "Stacks", RM_HEADERS(headers, 2, 2),
+                                RM_STACK_KINDS + RM_LOSS_COUNT)
+            : NULL;
     if (table == NULL) {
         return NULL;
     }
@@ -336,7 +337,7 @@ struct rm_page_table *rm_profile_peak(const struct rm_subject *subject)
         return NULL;
     }
     struct rm_page_table *table =
-        rm_page_table_new(page, "peak", "Threads at high memory", headers, 5, 5, count);
+        rm_page_table_new(page, "peak", "Threads at high memory", RM_HEADERS(headers, 5, 5), count);
     for (size_t i = 0; i < count; i++) {
         add_thread(page, table, subject->run, &peak->stacks[i]);
     }

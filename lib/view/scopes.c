@@ -282,11 +282,18 @@ static void add_notes(const struct tree *tree)
     }
 }
 
+static struct rm_records records_of(const resmon_run_scope *scopes, size_t count)
+{
+    return (struct rm_records){scopes, count, sizeof *scopes};
+}
+
 static struct rm_page_table *table_of(const struct rm_subject *subject, const char *key,
-                                      const char *title, const resmon_run_scope *scopes,
-                                      size_t count, enum rm_column_detail detail, size_t most)
+                                      const char *title, struct rm_records records,
+                                      enum rm_column_detail detail, size_t most)
 {
     struct rm_page *page = subject->page;
+    const resmon_run_scope *scopes = records.first;
+    size_t count = records.count;
     struct tree tree = {.subject = subject,
                         .scopes = scopes,
                         .count = count,
@@ -299,8 +306,7 @@ static struct rm_page_table *table_of(const struct rm_subject *subject, const ch
         !choose(page, scopes, count, most, tree.is_chosen)) {
         return NULL;
     }
-    tree.columns = rm_columns_choose(RM_TABLE_scopes, detail,
-                                     (struct rm_records){scopes, count, sizeof *scopes});
+    tree.columns = rm_columns_choose(RM_TABLE_scopes, detail, records);
     if (detail == RM_COLUMN_BRIEF) {
         drop_doubled(&tree);
     }
@@ -326,10 +332,10 @@ struct rm_page_table *rm_scopes_table(const struct rm_subject *subject,
 {
     const struct resmon_run *run = subject->run;
     most = most > 0 ? most : detail == RM_COLUMN_BRIEF ? MOST_BRIEFLY : MOST_SCOPES;
-    struct rm_page_table *table = run->scope_count > 0
-                                      ? table_of(subject, "scopes", rm_table_title(RM_TABLE_scopes),
-                                                 run->scopes, run->scope_count, detail, most)
-                                      : NULL;
+    struct rm_page_table *table =
+        run->scope_count > 0 ? table_of(subject, "scopes", rm_table_title(RM_TABLE_scopes),
+                                        records_of(run->scopes, run->scope_count), detail, most)
+                             : NULL;
     if (table != NULL && detail == RM_COLUMN_FULL) {
         table->lead = "wall and thread CPU are summed over calls and threads; CPU includes "
                       "children; peak RSS and I/O are those of the process";
@@ -340,11 +346,11 @@ struct rm_page_table *rm_scopes_table(const struct rm_subject *subject,
 struct rm_page_table *rm_scopes_table_by_name(const struct rm_subject *subject, size_t most)
 {
     const struct resmon_run *run = subject->run;
-    struct rm_page_table *table =
-        run->name_count > 0
-            ? table_of(subject, "scope_names", "Scopes by name", run->names, run->name_count,
-                       RM_COLUMN_FULL, most > 0 ? most : MOST_SCOPES)
-            : NULL;
+    struct rm_page_table *table = run->name_count > 0
+                                      ? table_of(subject, "scope_names", "Scopes by name",
+                                                 records_of(run->names, run->name_count),
+                                                 RM_COLUMN_FULL, most > 0 ? most : MOST_SCOPES)
+                                      : NULL;
     if (table != NULL) {
         table->lead = "all paths of a name together; nested scopes of the same name count once, "
                       "except in self";
@@ -562,8 +568,8 @@ static struct rm_page_table *merged_table(struct merging *merging,
     struct rm_page *page = merging->page;
     const char *headers[RM_PAGE_COLUMNS];
     size_t columns = set_headers(page, headers, subjects, count);
-    struct rm_page_table *table =
-        rm_page_table_new(page, "scopes_of_all", "Scopes of all", headers, columns, 1, MOST_SCOPES);
+    struct rm_page_table *table = rm_page_table_new(page, "scopes_of_all", "Scopes of all",
+                                                    RM_HEADERS(headers, columns, 1), MOST_SCOPES);
     uint32_t *around = rm_page_alloc(page, merging->count + 2, sizeof *around);
     if (table == NULL || around == NULL) {
         return NULL;

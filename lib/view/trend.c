@@ -142,8 +142,8 @@ static void add_table(struct rm_page *page, const struct rm_trend *trend, size_t
 {
     static const char *const headings[] = {"", "first", "last", "benchmarks", "changes", "trend"};
     struct rm_page_table *table =
-        rm_page_table_new(page, "trend", place_of(page, &trend->series[first]), headings,
-                          RM_ARRAY_LEN(headings), 1, trend->series_count);
+        rm_page_table_new(page, "trend", place_of(page, &trend->series[first]),
+                          RM_HEADERS(headings, RM_ARRAY_LEN(headings), 1), trend->series_count);
     struct rm_page_list *list = rm_page_alloc(page, 1, sizeof *list);
     if (table == NULL || list == NULL) {
         return;

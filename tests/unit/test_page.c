@@ -361,7 +361,7 @@ TEST(tables_are_as_wide_as_the_page)
 {
     static const char *const headers[] = {"name", "first", "second", "remark"};
     struct rm_page page = {.title = ""};
-    struct rm_page_table *table = rm_page_table_new(&page, "t", "", headers, 4, 1, 1);
+    struct rm_page_table *table = rm_page_table_new(&page, "t", "", RM_HEADERS(headers, 4, 1), 1);
     struct rm_page_cell *cells = rm_page_row(&page, table);
     struct rm_buffer out;
     table->columns[3].is_wide = true;
