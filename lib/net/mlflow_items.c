@@ -202,13 +202,13 @@ static void make_tail(const struct resmon_run *run, size_t row, struct rm_mlflow
     }
     static const char before[] = ",\"timestamp\":";
     static const char between[] = ",\"step\":";
-    int64_t t_ns = rm_run_realtime_ns(run, run->t_last[row]);
+    int64_t t_ms = rm_run_realtime_ns(run, run->t_last[row]) / RM_NS_PER_MS;
     tail->step = (double)(cursor->step - 1);
-    tail->ms = (double)(t_ns / RM_NS_PER_MS);
+    tail->ms = (double)t_ms;
     char *at = tail->text;
     memcpy(at, before, sizeof before - 1);
     at += sizeof before - 1;
-    at += rm_number_i64(at, t_ns / RM_NS_PER_MS);
+    at += rm_number_i64(at, t_ms);
     memcpy(at, between, sizeof between - 1);
     at += sizeof between - 1;
     at += rm_number_i64(at, cursor->step - 1);
@@ -330,7 +330,7 @@ static bool make_update(const struct rm_mlflow_plan *plan, struct rm_mlflow_curs
         return false;
     }
     rm_buffer_printf(body, "\"status\":\"%s\",\"end_time\":%" PRId64 "}", status_of(plan->run),
-                     rm_run_realtime_ns(plan->run, plan->run->info.duration_ns) / RM_NS_PER_MS);
+                     rm_mlflow_end_ms(plan->run));
     return true;
 }
 

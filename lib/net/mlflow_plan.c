@@ -123,6 +123,7 @@ const struct rm_mlflow_point *rm_mlflow_plan_skip(struct rm_mlflow_plan *plan,
                                                   const struct rm_json *known)
 {
     const struct rm_mlflow_point *behind = NULL;
+    bool is_merged = plan->run->node_count > 0;
     for (const struct rm_json *at = rm_json_first(known); at != NULL; at = rm_json_next(at)) {
         const char *key = rm_json_text(rm_json_get(at, "key"));
         double step = rm_json_number(rm_json_get(at, "step"));
@@ -138,8 +139,10 @@ const struct rm_mlflow_point *rm_mlflow_plan_skip(struct rm_mlflow_plan *plan,
             if (strcmp(own, key) != 0) {
                 continue;
             }
-            point->is_known = point->is_known || ((double)point->step == step &&
-                                                  (double)rm_mlflow_end_ms(plan->run) == time_ms);
+            /* Of a merged run the nodes are steps, sent in their order; the last is told. */
+            bool is_there = is_merged ? (double)point->step <= step : (double)point->step == step;
+            bool is_of_run = (double)rm_mlflow_end_ms(plan->run) == time_ms;
+            point->is_known = point->is_known || (is_there && is_of_run);
             behind = i + 1 == plan->point_count && step > (double)point->step ? point : behind;
         }
     }

@@ -17,7 +17,7 @@
 
 #define MOST_NODES    4096 /* of a merged run */
 #define FIGURE_ROOM   57   /* of a key: for "system/resmon/scope/", a number and a figure */
-#define COUNTER_ROOM  97   /* the same, for that of a performance counter */
+#define COUNTER_ROOM  97   /* of a key: as FIGURE_ROOM, with the name of a performance counter */
 #define MOST_SCOPES   128
 #define SCOPE_FIGURES 8
 #define ENERGY_POINTS 5

@@ -280,8 +280,8 @@ static void take_settings(struct mlflow *mlflow, const struct resmon_run *run)
     mlflow->number = (unsigned)(number_of(run, FACT_NUMBER) % 1000);
 }
 
-/* The same tag for the same run, whoever sends it how often: without one, a push that comes halfway
- * could not be gone on with. */
+/* The tag of a run that has none: whoever sends it, and how often, derives the same.  Without it, a
+ * push that comes halfway could not be gone on with. */
 static void derive_uuid(const struct resmon_run *run, char uuid[33])
 {
     const char *name = rm_run_node_name(run), *title = rm_run_title(run);
@@ -512,14 +512,13 @@ static void close_plan(struct full_plan *full)
     rm_free(full);
 }
 
-/* The whole way of a finished run.  Who made the run also describes and ends it, even where another
- * process of the host reports. */
+/* The whole way of a finished run. */
 static resmon_status deliver(struct mlflow *mlflow, const struct resmon_run *run,
                              enum rm_mlflow_stage from, int64_t deadline_ns)
 {
     struct full_plan *full = NULL;
     resmon_status status = open_plan(mlflow, run, &full);
-    if (status == RESMON_OK) {
+    if (full != NULL) {
         status =
             send_all(mlflow, &full->plan, (struct rm_mlflow_cursor){.stage = from}, deadline_ns);
         close_plan(full);
@@ -671,8 +670,8 @@ resmon_status rm_mlflow_sink_new(const resmon_mlflow_options *options, struct rm
 {
     struct mlflow *mlflow = NULL;
     resmon_status status = mlflow_new(options, &mlflow);
-    status = status == RESMON_OK ? make_uuid(mlflow->wanted.uuid) : status;
-    if (status != RESMON_OK) {
+    status = mlflow != NULL ? make_uuid(mlflow->wanted.uuid) : status;
+    if (mlflow == NULL || status != RESMON_OK) {
         mlflow_free(mlflow);
         return status;
     }
@@ -770,7 +769,7 @@ resmon_status rm_mlflow_requests(const struct resmon_run *run, const resmon_mlfl
     }
     (void)take_up(mlflow, run);
     status = open_plan(mlflow, run, &full);
-    if (status == RESMON_OK) {
+    if (full != NULL) {
         rm_buffer_puts(text, "{");
         put_member(text, "run_id", mlflow->config.run_id);
         put_member(text, "experiment", mlflow->config.experiment);

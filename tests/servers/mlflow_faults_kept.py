@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The documents of runs that were not sent: where they are written, and faults of those who push them."""
 import os
+import pathlib
 import shutil
 import subprocess
 
@@ -171,6 +172,17 @@ def pushed_twice(case):
         for _ in range(2):
             case.run(uri, "push", name, "series").expect("push", "RESMON_OK")
             assert len(runs_of(fake.state())) == runs
+    check_once(fake.state())
+
+
+@case()
+def merged_run_is_pushed_twice(case):
+    """The points of its nodes are steps of one key."""
+    fake = case.fake()
+    golden = pathlib.Path(__file__).parent.parent / "golden/runs/merged.json"
+    for _ in range(2):
+        case.run(fake.uri, "push", golden).expect("push", "RESMON_OK")
+        assert len(runs_of(fake.state())) == 1
     check_once(fake.state())
 
 
