@@ -112,7 +112,8 @@ static void make_name(struct layout *layout, const struct rm_page_cell *cell)
         (void)snprintf(depth, sizeof depth, "[%u] ", (unsigned)cell->depth);
     }
     size_t taken = rm_columns(marks) + rm_columns(depth);
-    size_t indent = is_deep ? columns / 2 - taken : 2 * (size_t)cell->depth;
+    size_t room = columns / 2 > taken ? columns / 2 - taken : 0;
+    size_t indent = is_deep ? room : 2 * (size_t)cell->depth;
     rm_columns_shorten(name, sizeof name, cell->text, columns - indent - taken);
     rm_buffer_spaces(&layout->cell, indent);
     rm_buffer_printf(&layout->cell, "%s%s%s", depth, name, marks);

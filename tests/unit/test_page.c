@@ -357,6 +357,24 @@ TEST(lines_are_broken_between_words)
 }
 
 /* Long text is broken in its column; what does not fit beside others stands below. */
+TEST(a_name_that_is_deep_and_marked)
+{
+    static const char *const headers[] = {"scope"};
+    struct rm_page page = {.title = ""};
+    struct rm_page_table *table = rm_page_table_new(&page, "t", "", RM_HEADERS(headers, 1, 1), 1);
+    struct rm_page_cell *cells = rm_page_row(&page, table);
+    struct rm_buffer out;
+    rm_page_set(&cells[0], "innermost");
+    cells[0].depth = 100;
+    cells[0].marks = " || * !";
+    rm_buffer_init(&out, 1 << 16);
+    rm_text_table(&out, table, 60);
+    assert_non_null(strstr(out.text, "[100] "));
+    assert_non_null(strstr(out.text, " || * !"));
+    rm_buffer_free(&out);
+    rm_page_free(&page);
+}
+
 TEST(tables_are_as_wide_as_the_page)
 {
     static const char *const headers[] = {"name", "first", "second", "remark"};
