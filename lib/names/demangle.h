@@ -2,7 +2,7 @@
 /*
  * Owns the names of functions as people write them: of C++ by the demangler of whatever C++ library
  * is there, of Rust by rust_names.c.
- * Called by dwfl.c.
+ * Called by results.c.
  */
 #ifndef RM_NAMES_DEMANGLE_H
 #define RM_NAMES_DEMANGLE_H

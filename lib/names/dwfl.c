@@ -84,6 +84,10 @@ static int open_vdso(struct work *work)
     int fd = memfd_create(RM_VDSO_NAME, MFD_CLOEXEC);
     if (fd < 0 || write(fd, image, length) != (ssize_t)length) {
         (void)refuse(work, "cannot copy the vDSO: %s", strerror(errno));
+        if (fd >= 0) {
+            (void)close(fd);
+        }
+        fd = -1;
     }
     rm_free(image);
     return fd;
@@ -145,7 +149,7 @@ static bool open_module(struct work *work, const char *path)
     if (callbacks == NULL) {
         char places[RM_NAMES_MOST_TEXT];
         (void)snprintf(places, sizeof places, ":.debug:%s", work->module->debug_root);
-        search = work->module->debug_root[0] != '\0' ? rm_strdup(places) : NULL;
+        search = work->module->debug_root[0] != '\0' ? rm_names_must(rm_strdup(places)) : NULL;
         made = (Dwfl_Callbacks){.find_debuginfo = rm_dw.dwfl_standard_find_debuginfo,
                                 .section_address = rm_dw.dwfl_offline_section_address,
                                 .debuginfo_path = search != NULL ? &search : NULL};

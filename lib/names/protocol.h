@@ -41,8 +41,8 @@
 #define RM_NAMES_LIGHT 1U /* little of the run is in it: no lines of a separate debug file */
 
 /* Of a module in a reply. */
-#define RM_NAMES_NO_NAMES 1U /* could be looked up; `reason` says why not */
-#define RM_NAMES_NO_LINES 2U /* the same of lines alone */
+#define RM_NAMES_NO_NAMES 1U /* nothing could be looked up; `reason` says why */
+#define RM_NAMES_NO_LINES 2U /* its lines could not be looked up; `reason` says why */
 #define RM_NAMES_STRIPPED 4U /* a place has no function, for there is no .symtab */
 
 static inline void rm_names_put_u32(struct rm_buffer *buffer, uint32_t value)

@@ -81,10 +81,3 @@ void rm_names_put_frames(struct rm_names_results *results, struct rm_names_span 
         rm_names_put_u32(reply, frame->line);
     }
 }
-
-void rm_names_free(struct rm_names_results *results)
-{
-    rm_free(results->frames);
-    rm_free(results->names);
-    rm_intern_free(&results->texts);
-}

@@ -2,7 +2,7 @@
 /*
  * Owns the frames that were found, and their texts, each of which is written once, where it is
  * first named; and how resmon-names ends, as without memory: the library has addresses then. Called
- * by dwfl.c and serve.c.
+ * by chains.c, dwfl.c and serve.c.
  */
 #ifndef RM_NAMES_RESULTS_H
 #define RM_NAMES_RESULTS_H
@@ -45,8 +45,6 @@ void rm_names_add_frame(struct rm_names_results *results, uint32_t function, uin
 /** Writes frames as the reply has them. */
 void rm_names_put_frames(struct rm_names_results *results, struct rm_names_span span,
                          struct rm_buffer *reply);
-
-void rm_names_free(struct rm_names_results *results);
 
 #define RM_NAMES_WRONG_REQUEST 2
 #define RM_NAMES_NO_MEMORY     3

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "names/rust_names.h"
 
-#include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>

@@ -5,8 +5,8 @@
  * one name apart are left out.
  * Called by demangle.c.
  */
-#ifndef RM_STACK_RUST_NAMES_H
-#define RM_STACK_RUST_NAMES_H
+#ifndef RM_NAMES_RUST_NAMES_H
+#define RM_NAMES_RUST_NAMES_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#define _GNU_SOURCE /* PR_SET_NAME */
 #include "names/names.h"
 
 #include <errno.h>
@@ -197,10 +196,11 @@ static void send(const struct rm_buffer *reply)
     }
 }
 
-static resmon_status serve(void *ret_status)
+static resmon_status serve(void *nothing)
 {
     struct rm_buffer request, reply;
     struct work work = {.modules = NULL};
+    (void)nothing;
     rm_buffer_init(&request, RM_NAMES_MOST_BYTES + 2 * PIECE_BYTES);
     rm_buffer_init(&reply, RM_NAMES_MOST_BYTES);
     read_request(&request);
@@ -219,15 +219,13 @@ static resmon_status serve(void *ret_status)
         put_answers(&work, &reply);
     }
     send(&reply);
-    *(int *)ret_status = 0;
     rm_names_end(0); /* the kernel takes all memory back at once */
 }
 
 /* On a stack of known size: the limit of the host's may be low. */
 int rm_names_main(void)
 {
-    int status = RM_NAMES_NO_THREAD;
     (void)prctl(PR_SET_NAME, "resmon-names");
-    (void)rm_thread_call(serve, &status);
-    return status;
+    (void)rm_thread_call(serve, NULL); /* returns where it had no thread */
+    return RM_NAMES_NO_THREAD;
 }

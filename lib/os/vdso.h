@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Owns reading of the vDSO, the library that the kernel maps into each process: it is in no file.
- * Called by stack/.
+ * Called by stack/ and names/.
  */
 #ifndef RM_OS_VDSO_H
 #define RM_OS_VDSO_H

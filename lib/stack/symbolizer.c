@@ -2,7 +2,6 @@
 #define _GNU_SOURCE /* dl_iterate_phdr */
 #include "stack/symbolizer.h"
 
-#include <limits.h>
 #include <link.h>
 #include <stdbool.h>
 #include <stdio.h>
