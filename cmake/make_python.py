@@ -175,9 +175,6 @@ def border(headers):
     yield from (f"{name} = {value}" for name, value in headers.constants.items())
     yield from table("STATUSES", "Statuses: their names, and what they say.", headers.statuses.items(), "int, tuple[str, str]")
     yield from table("WORDS", "Words of codes.", headers.words().items(), "str, dict[int, str]")
-    yield from table("NOTHING", "Members of a run document, and what they are where nothing is known.", (
-        (record, {member.key: None if member.type == "NUMBER" else 0 for member in MEMBERS if member.record == record and member.key})
-        for record in ("overhead", "dropped")), "str, dict[str, int | None]")
     yield from table("STRUCTS", "Structures: the fields with their types, as _abi.py reads them.", (
         (name, " ".join(f"{field.name}:{field.type}" for field in struct.fields)) for name, struct in headers.structs.items()))
     yield from table("CALLBACKS", "Pointers to functions: what they return, and take.", headers.callbacks.items())

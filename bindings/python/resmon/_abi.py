@@ -24,8 +24,7 @@ _PLAIN = {"void": None, "status": ctypes.c_int32, "size_t": ctypes.c_size_t, "bo
     "bool": ctypes.c_int32, "c_bool": ctypes.c_bool, **dict.fromkeys(WORDS, ctypes.c_int32)}
 
 # The words of codes.
-PROVENANCES, LEVELS, KINDS, ENDS, VERDICTS = (WORDS[name] for name in ("PROVENANCE", "LEVEL", "KIND", "END", "VERDICT"))
-BASES, DOCTOR_STATES = WORDS["CARBON_BASIS"], WORDS["DOCTOR"]
+ENDS, VERDICTS, DOCTOR_STATES = WORDS["END"], WORDS["VERDICT"], WORDS["DOCTOR"]
 SERIES, STACK_KINDS, STACK_LOSSES = ({word: code for code, word in WORDS[name].items()}
                                      for name in ("SERIES", "STACK", "STACK_LOSS"))
 

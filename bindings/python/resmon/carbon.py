@@ -132,7 +132,7 @@ def above_idle(work: Recorded | Sequence[Recorded], idle: Recorded | Sequence[Re
     0.1 s.
 
     :param work: a run or a monitor, or a list of them
-    :param idle: the same, for the idle machine
+    :param idle: runs or monitors of the idle machine
     :param hours_per_day: for kgco2eq_year: hours of work per day, at most 24; default 8
     :param days_per_year: for kgco2eq_year: days of work per year, at most 366; default 365
     """

@@ -22,7 +22,6 @@ STYLE = """<style>
 .resmon.resmon .answers .w{text-align:left;white-space:normal}
 .resmon .tile b{display:block;font-size:1.25em;font-weight:600}
 .resmon .note{opacity:.7}
-.resmon .bar{background:#4c78a833;height:100%}
 .resmon details{margin:.3em 0}
 .resmon svg{vertical-align:middle}
 </style>"""

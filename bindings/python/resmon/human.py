@@ -27,11 +27,14 @@ def seconds_text(value):
     return text_of(value, "s")
 
 
-def percent_text(value):
-    """Returns "99.8 %"."""
-    return text_of(value, "%")
-
-
 def count_text(value):
     """Returns a number without a unit."""
     return text_of(value, "1")
+
+
+def table_text(headers, rows, left=1):
+    """Returns a table as lines of text; the first `left` columns are texts, the others numbers."""
+    lines = [tuple(headers), *(tuple(map(str, row)) for row in rows)]
+    widths = [max(len(line[i]) for line in lines) for i in range(len(headers))]
+    return "\n".join("  ".join(cell.ljust(width) if i < left else cell.rjust(width)
+                               for i, (cell, width) in enumerate(zip(line, widths))).rstrip() for line in lines)

@@ -31,7 +31,7 @@ class _Thread:
 
     def __init__(self):
         self.monitored = {}  # id(code) -> its tracks, fed by sys.monitoring
-        self.traced = {}  # the same, fed by sys.settrace
+        self.traced = {}  # id(code) -> its tracks, fed by sys.settrace
         self.lost = 0  # nanoseconds that events took, which belong to no line
         self.is_tracing = False  # our trace function is set
         self.below = None  # the one that was there before

@@ -77,11 +77,7 @@ class Cells:
         return html.wrap(html.table(*self._table()))
 
     def __repr__(self):
-        headers, rows, left = self._table()
-        lines = [headers, *rows]
-        widths = [max(len(str(line[i])) for line in lines) for i in range(len(headers))]
-        return "\n".join("  ".join(str(cell).ljust(width) if i < left else str(cell).rjust(width)
-                                   for i, (cell, width) in enumerate(zip(line, widths))).rstrip() for line in lines)
+        return human.table_text(*self._table())
 
 
 def _texts(cell):

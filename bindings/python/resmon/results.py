@@ -32,7 +32,7 @@ def nearest(name, known, otherwise="; resmon.metrics() lists what can be"):
 
 
 class _List(Sequence["_Record"]):
-    """A sequence of records that prints as a table."""
+    """A sequence of records."""
 
     def __init__(self, items: Iterable[_Record]) -> None:
         self._items = tuple(items)
@@ -47,21 +47,21 @@ class _List(Sequence["_Record"]):
     def __getitem__(self, index: Any) -> Any:
         return self._items[index]
 
-    def table(self) -> tuple[list[str], list[list[object]], int]:
-        """Returns headers, rows, and the number of text columns from the left."""
-        raise NotImplementedError
-
     def to_pandas(self) -> Any:
         """Returns a DataFrame with a row for each record."""
         from .frames import frame_of_records
         return frame_of_records(self._items)
 
+
+class _Table(_List["_Record"]):
+    """A sequence of records with a table of its own."""
+
+    def table(self) -> tuple[list[str], list[list[object]], int]:
+        """Returns headers, rows, and the number of text columns from the left."""
+        raise NotImplementedError
+
     def __repr__(self):
-        headers, rows, left = self.table()
-        lines = [tuple(headers), *(tuple(map(str, row)) for row in rows)]
-        widths = [max(len(line[i]) for line in lines) for i in range(len(headers))]
-        return "\n".join("  ".join(cell.ljust(width) if i < left else cell.rjust(width)
-                                   for i, (cell, width) in enumerate(zip(line, widths))).rstrip() for line in lines)
+        return human.table_text(*self.table())
 
     def _repr_html_(self):
         return html.wrap(html.table(*self.table()))
@@ -116,7 +116,7 @@ class Scopes(_List["Scope"]):
         return html.wrap(self._print(TABLE_HTML))
 
 
-class Sources(_List["Source"]):
+class Sources(_Table["Source"]):
     """Sources of the values; ``sources.missing`` are those that could not be read, with the reason."""
 
     @property
@@ -136,14 +136,14 @@ class Sources(_List["Source"]):
         return ["source", "available", "quality", "remark", "reads", "failures", "cost of one"], rows, 4
 
 
-class Tags(_List["Tag"]):
+class Tags(_Table["Tag"]):
     """The tags of a run, oldest first."""
 
     def table(self):
         return ["label", "at"], [[tag.label, human.seconds_text(tag.t_s)] for tag in self._items], 1
 
 
-class Events(_List["Event"]):
+class Events(_Table["Event"]):
     """Individual scope instances."""
 
     def table(self):

@@ -9,7 +9,7 @@ from ctypes import byref, c_double, c_uint64
 from . import _abi, human, records
 from ._library import lib
 from .errors import ArgumentError
-from .results import _List
+from .results import _Table
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def total_text(function, kind):
     return _estimate_text(kind, function.total_weight, function.total_low, function.total_high)
 
 
-class Stacks(_List["records.Stack"]):
+class Stacks(_Table["records.Stack"]):
     """The sampled stacks, each with all of its samples."""
 
     def table(self):
@@ -62,7 +62,7 @@ class Stacks(_List["records.Stack"]):
         return super().__repr__() if self._items else "no stacks were taken (stacks=\"cpu+memory\")"
 
 
-class Functions(_List["records.Function"]):
+class Functions(_Table["records.Function"]):
     """Functions with their weight of the kind ``kind``, most self weight first."""
 
     kind: str = "cpu"

@@ -71,11 +71,6 @@ def metrics(view, group):
     return tuple(row.metric for row in rows(view, group))
 
 
-def help_of(metric):
-    """Returns the meaning of a metric; "" if it is not one of the library's."""
-    return _metrics().get(metric, ("", "", ""))[2]
-
-
 def by_label(view, group):
     """Returns the rows of a group, as lists of alternatives: the first that was measured is shown."""
     found = {}
