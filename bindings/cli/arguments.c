@@ -12,7 +12,7 @@
 
 /* ---- options as RESMON has them ----------------------------------------------------------- */
 
-static void put(struct cli_text *text, const char *bytes, size_t length)
+void cli_text_put(struct cli_text *text, const char *bytes, size_t length)
 {
     if (text->length + length + 1 > text->room) {
         text->room = 2 * (text->length + length + 1);
@@ -25,17 +25,17 @@ static void put(struct cli_text *text, const char *bytes, size_t length)
 
 void cli_text_add(struct cli_text *text, const char *key, const char *value)
 {
-    put(text, ",", text->length > 0 ? 1 : 0);
-    put(text, key, strlen(key));
+    cli_text_put(text, ",", text->length > 0 ? 1 : 0);
+    cli_text_put(text, key, strlen(key));
     if (value == NULL) {
         return;
     }
-    put(text, key[0] != '\0' ? "=\"" : "\"", key[0] != '\0' ? 2 : 1);
+    cli_text_put(text, key[0] != '\0' ? "=\"" : "\"", key[0] != '\0' ? 2 : 1);
     for (const char *at = value; *at != '\0'; at++) {
-        put(text, "\\", *at == '"' || *at == '\\' ? 1 : 0);
-        put(text, at, 1);
+        cli_text_put(text, "\\", *at == '"' || *at == '\\' ? 1 : 0);
+        cli_text_put(text, at, 1);
     }
-    put(text, "\"", 1);
+    cli_text_put(text, "\"", 1);
 }
 
 void cli_text_free(struct cli_text *text)

@@ -13,13 +13,16 @@
 
 #define CLI_STDOUT "/dev/stdout" /* what -o - stands for */
 
-/* A text that grows: options as RESMON has them, "key=value,key". */
+/* A text that grows. */
 struct cli_text {
     char *text; /* NULL: nothing yet */
     size_t length, room;
 };
 
-/** Adds an option, its value in quotes where that needs them; `value` NULL: the key alone. */
+void cli_text_put(struct cli_text *text, const char *bytes, size_t length);
+
+/** Adds an option, as RESMON has them ("key=value,key"), its value in quotes where that needs them;
+ * `value` NULL: the key alone. */
 void cli_text_add(struct cli_text *text, const char *key, const char *value);
 void cli_text_free(struct cli_text *text);
 

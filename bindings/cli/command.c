@@ -10,7 +10,6 @@
 enum {
 #define CLI_COMMAND(name, ...) VERB_##name,
 #include "commands.def"
-    VERBS
 };
 
 static const struct cli_command commands[] = {

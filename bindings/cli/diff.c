@@ -2,7 +2,6 @@
 /* resmon diff: whether something has become worse. */
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 

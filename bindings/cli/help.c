@@ -2,7 +2,6 @@
 /* Texts about the command: help and completions of shells, made of commands.def and of the tables
  * of the library. */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <resmon/report.h>

@@ -162,36 +162,20 @@ static const char *shell_of(const char *system)
     return shells[i].command;
 }
 
-struct line {
-    char *text;
-    size_t length, room;
-};
-
-static void put(struct line *line, const char *text, size_t length)
-{
-    if (line->length + length + 1 > line->room) {
-        line->room = 2 * (line->length + length + 1);
-        line->text = cli_grow(line->text, line->room);
-    }
-    memcpy(line->text + line->length, text, length);
-    line->length += length;
-    line->text[line->length] = '\0';
-}
-
 /* As one word of a shell, whichever it is. */
-static void put_word(struct line *line, const char *word)
+static void put_word(struct cli_text *line, const char *word)
 {
-    put(line, " '", line->length > 0 ? 2 : 0);
-    put(line, "'", line->length > 0 ? 0 : 1);
+    cli_text_put(line, " '", line->length > 0 ? 2 : 0);
+    cli_text_put(line, "'", line->length > 0 ? 0 : 1);
     for (const char *at = word; *at != '\0'; at++) {
-        put(line, *at == '\'' ? "'\\''" : at, *at == '\'' ? 4 : 1);
+        cli_text_put(line, *at == '\'' ? "'\\''" : at, *at == '\'' ? 4 : 1);
     }
-    put(line, "'", 1);
+    cli_text_put(line, "'", 1);
 }
 
 /* Remote shells pass no variables on: those that tell what the job is, but for a process's own
  * place among its ranks, and what csh does not keep. */
-static void put_variables(struct line *line)
+static void put_variables(struct cli_text *line)
 {
     for (char **at = environ; *at != NULL; at++) {
         if (resmon_job_is_shared_variable(*at) && strpbrk(*at, "\n!") == NULL) {
@@ -202,7 +186,7 @@ static void put_variables(struct line *line)
 
 static char *remote_line(char *const *words)
 {
-    struct line line = {.text = NULL};
+    struct cli_text line = {.text = NULL};
     put_word(&line, "env");
     put_variables(&line);
     for (size_t i = 0; words[i] != NULL; i++) {

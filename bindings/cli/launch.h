@@ -43,8 +43,6 @@ enum cli_launch_event {
     CLI_LAUNCH_ENDED
 };
 
-struct cli_before;
-
 /** From now on SIGINT, SIGTERM and SIGHUP are noted, and handed on to the process that is waited
  * for; what the caller ignores (nohup) stays ignored. */
 void cli_launch_note_signals(void);

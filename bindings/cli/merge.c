@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* resmon merge: the runs of a job's nodes and ranks as one; and the same at the end of a job. */
+/* resmon merge: the runs of a job's nodes and ranks as one; also at the end of `resmon run -o
+ * DIRECTORY/`. */
 #include "job.h"
 
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>

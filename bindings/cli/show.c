@@ -33,15 +33,21 @@ static char *table_of(const struct cli_arguments *arguments, const resmon_run *r
 
 static bool is_table(const char *name)
 {
+    struct cli_text known = {.text = NULL};
     for (size_t i = 0; resmon_table_name(i) != NULL; i++) {
-        if (strcmp(resmon_table_name(i), name) == 0) {
-            return strcmp(name, CATALOGUE) != 0;
+        const char *one = resmon_table_name(i);
+        if (strcmp(one, CATALOGUE) == 0) {
+            continue;
         }
+        if (strcmp(one, name) == 0) {
+            cli_text_free(&known);
+            return true;
+        }
+        cli_text_put(&known, ", ", i > 0 ? 2 : 0);
+        cli_text_put(&known, one, strlen(one));
     }
-    cli_say("show",
-            "there is no table '%.32s': metrics, scopes, tags, sources, facts, energy, processes, "
-            "nodes, ranks",
-            name);
+    cli_say("show", "there is no table '%.32s': %s", name, known.text);
+    cli_text_free(&known);
     return false;
 }
 
@@ -66,23 +72,19 @@ int cli_show(const struct cli_arguments *arguments)
 
 int cli_metrics(const struct cli_arguments *arguments)
 {
-    size_t length = 1, used = 0;
+    struct cli_text words = {.text = NULL};
+    cli_text_put(&words, "", 0);
     for (size_t i = 0; i < arguments->word_count; i++) {
-        length += strlen(arguments->words[i]) + 1;
+        cli_text_put(&words, " ", i > 0 ? 1 : 0);
+        cli_text_put(&words, arguments->words[i], strlen(arguments->words[i]));
     }
-    char *words = cli_grow(NULL, length);
-    words[0] = '\0';
-    for (size_t i = 0; i < arguments->word_count; i++) {
-        used += (size_t)snprintf(words + used, length - used, "%s%s", i > 0 ? " " : "",
-                                 arguments->words[i]);
-    }
-    char *text = table_of(arguments, NULL, CATALOGUE, words);
+    char *text = table_of(arguments, NULL, CATALOGUE, words.text);
     bool is_there = text != NULL && text[0] != '\0' && strcmp(text, "[]\n") != 0;
     if (text != NULL && !is_there) {
         cli_say("metrics", "there is no metric whose name contains '%.64s'", arguments->words[0]);
     }
     bool is_printed = is_there && cli_print("metrics", text);
     resmon_text_free(text);
-    free(words);
+    cli_text_free(&words);
     return is_printed ? 0 : CLI_FAILED;
 }

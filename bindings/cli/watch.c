@@ -131,7 +131,7 @@ static void add_kept(const struct cli_kept *kept, struct cli_frame *frame)
 
 #define FOLLOW_MS \
     100             /* how often keys are looked at, and what is printed without a page is shown */
-#define BLIND_MS 20 /* the same, where nothing wakes us at the command's end */
+#define BLIND_MS 20 /* how often, where nothing wakes us at the command's end */
 
 /* ---- the page ----------------------------------------------------------------------------- */
 

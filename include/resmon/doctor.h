@@ -16,8 +16,8 @@
  * - memory modules;
  * - hardware counters, with all that may block them: kernel.perf_event_paranoid, capabilities,
  *   filters of containers;
- * - requirements of stacks: libunwind and libdw (they are loaded for this), a free signal, ring
- *   buffers of page faults;
+ * - requirements of stacks: libunwind (loaded for this), resmon-names with libdw (started for
+ * this), a free signal, ring buffers of page faults;
  * - the files of the GPU driver;
  * - the site file (<resmon/carbon.h>);
  * - the kernel's data about memory, pressure and cgroups.

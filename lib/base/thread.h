@@ -39,7 +39,8 @@ resmon_status rm_thread_start(pthread_t *ret_thread, const struct rm_thread_work
  */
 resmon_status rm_thread_call(resmon_status (*work)(void *context), void *context);
 
-/** The same, and a thread that is ours already does not work on: it waits. */
+/** As rm_thread_call(), but also a thread that is ours already hands the work to another one, and
+ * waits. */
 resmon_status rm_thread_call_apart(resmon_status (*work)(void *context), void *context);
 
 /** Bytes of the calling thread's stack that are left; 0: not known, as on an alternate stack of

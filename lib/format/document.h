@@ -15,7 +15,7 @@
 /** Writes `run` to `path` (expanded by the caller). */
 resmon_status rm_document_save(const struct resmon_run *run, const char *path);
 
-/** The same for the owner's eyes only: mode 0600. */
+/** Writes the document of `run` to `path` with mode 0600: it is for its owner alone. */
 resmon_status rm_document_save_private(const struct resmon_run *run, const char *path);
 
 /** Adds the document of `run` to a buffer. */

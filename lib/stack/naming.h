@@ -27,8 +27,9 @@ resmon_status rm_naming_new(const char *debug_root, struct rm_naming **ret_namin
  */
 resmon_status rm_naming_fill(struct rm_naming *naming, struct resmon_run *run);
 
-/** The same, but a run without names is better than none; the reasons of the kinds say so.  What is
- * not the program's is taken off the stacks (rm_profile_trim()). */
+/** Fills names as rm_naming_fill() does, and does not fail: a run without names is better than
+ * none, and the reasons of the kinds say so.  What is not the program's is taken off the stacks
+ * (rm_profile_trim()). */
 void rm_naming_try(struct rm_naming *naming, struct resmon_run *run);
 
 /** Leaves the names to another time, and says so: to the end of the run, or when it is loaded. */

@@ -2,7 +2,6 @@
 #include "view/advice.h"
 
 #include <inttypes.h>
-#include <math.h>
 
 #include "base/compiler.h"
 #include "base/human.h"

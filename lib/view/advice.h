@@ -2,8 +2,8 @@
 /*
  * Owns advice on a job: what it had and did not use, and what held it up, with the arithmetic.
  */
-#ifndef RM_REPORT_ADVICE_H
-#define RM_REPORT_ADVICE_H
+#ifndef RM_VIEW_ADVICE_H
+#define RM_VIEW_ADVICE_H
 
 #include "run/run.h"
 #include "view/model.h"

@@ -29,7 +29,7 @@
 #define BUSY_SHARE   0.25   /* of the machine's capacity, used by others */
 #define STEAL_SHARE  0.02   /* of the machine's capacity, taken by the hypervisor */
 #define HELD_SHARE   0.05   /* of the wall time, held back by a quota */
-#define HEAT_SHARE   0.02   /* the same, slowed by heat */
+#define HEAT_SHARE   0.02   /* of the wall time, slowed by heat */
 #define SLOW_SHARE   0.05   /* of the run, in one phase itself */
 #define HOT_SHARE    0.01   /* of the samples, in one function */
 #define NOT_WAITED_S 0.01   /* of children, beyond rounding */
@@ -74,20 +74,10 @@ static double mean_of(const struct resmon_run *run, uint32_t metric)
     return stats != NULL ? stats->mean : RM_NAN;
 }
 
-static const resmon_run_source *source_of(const struct resmon_run *run, const char *name)
-{
-    for (size_t i = 0; i < run->source_count; i++) {
-        if (strcmp(run->sources[i].name, name) == 0) {
-            return &run->sources[i];
-        }
-    }
-    return NULL;
-}
-
 /* Why a source has no figures; "" when it has, or is not known. */
 static const char *reason_of(const struct resmon_run *run, const char *name)
 {
-    const resmon_run_source *source = source_of(run, name);
+    const resmon_run_source *source = rm_subject_source(run, name);
     return source != NULL ? source->reason : "";
 }
 
@@ -281,7 +271,7 @@ static void add_cpu_parts(struct answers *answers)
 /* It ended between two samples, and nobody said what it had used by then. */
 static bool has_ended_unseen(const struct resmon_run *run)
 {
-    const resmon_run_source *source = source_of(run, "proc_cpu");
+    const resmon_run_source *source = rm_subject_source(run, "proc_cpu");
     return source != NULL && source->status == RESMON_ESRCH && !rm_run_has_usage(run);
 }
 
@@ -517,8 +507,6 @@ static void write_gpus(struct answers *answers)
         clause(answers, "%s%s%s in use on average, memory %s at most", use->instance,
                is_of_all ? "" : ": ", percent, bytes);
     }
-    if (has_any) {
-    }
 }
 
 /* ---- where ------------------------------------------------------------------------------ */
@@ -644,7 +632,7 @@ static void write_remarks(struct answers *answers)
 /* Processes that are in no figure. */
 static void write_missing_processes(struct answers *answers)
 {
-    const resmon_run_source *tree = source_of(answers->run, "tree");
+    const resmon_run_source *tree = rm_subject_source(answers->run, "tree");
     if (tree != NULL && tree->provenance == RESMON_PROVENANCE_SAMPLED) {
         remark(answers, "note", tree->reason);
     }

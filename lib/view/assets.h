@@ -3,8 +3,8 @@
  * Owns the scripts and styles of the page, as they are in its file.  Made of page.js, page.css and
  * vendor/uplot by cmake/ResmonAssets.cmake.
  */
-#ifndef RM_PAGE_ASSETS_H
-#define RM_PAGE_ASSETS_H
+#ifndef RM_VIEW_ASSETS_H
+#define RM_VIEW_ASSETS_H
 
 #include <stddef.h>
 

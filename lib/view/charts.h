@@ -4,8 +4,8 @@
  * is called (views CHART and COMPARE of metric/views.def).  A row of a run's table may cover
  * several samples, and is drawn as its mean, with a band from the least to the largest of them.
  */
-#ifndef RM_PAGE_CHARTS_H
-#define RM_PAGE_CHARTS_H
+#ifndef RM_VIEW_CHARTS_H
+#define RM_VIEW_CHARTS_H
 
 #include "view/points.h"
 #include "view/subject.h"

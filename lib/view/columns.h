@@ -12,7 +12,6 @@
 enum rm_table_name {
 #define RM_TABLE(table, ...) RM_TABLE_##table,
 #include "view/tables.def"
-    RM_TABLES
 };
 
 enum rm_column_detail { RM_COLUMN_BRIEF, RM_COLUMN_FULL };

@@ -2,8 +2,8 @@
 /*
  * Owns the words for a comparison of work with idling: its statement, and its text.
  */
-#ifndef RM_REPORT_COMPARISON_H
-#define RM_REPORT_COMPARISON_H
+#ifndef RM_VIEW_COMPARISON_H
+#define RM_VIEW_COMPARISON_H
 
 #include "base/buffer.h"
 #include "run/comparison.h"

@@ -4,7 +4,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "metric/metric.h"
 #include "store/tally.h"
 #include "view/scopes.h"
 

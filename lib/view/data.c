@@ -2,7 +2,6 @@
 #include "view/data.h"
 
 #include <math.h>
-#include <string.h>
 
 #include <resmon/report.h>
 

@@ -7,14 +7,8 @@
 
 #include "base/compiler.h"
 #include "base/human.h"
-#include "base/status.h"
-#include "base/text.h"
-#include "view/charts.h"
 #include "view/flame.h"
-#include "view/html.h"
-#include "view/markdown.h"
 #include "view/plots.h"
-#include "view/text.h"
 
 #define MOST_PLOTS      12U
 #define LEAST_APART     0.01 /* of what was counted, to be worth a plot */

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "view/diff.h"
 
-#include <string.h>
-
 #include "base/compiler.h"
 #include "base/status.h"
 #include "base/text.h"

@@ -8,7 +8,6 @@
 #include "base/compiler.h"
 #include "base/option.h"
 #include "base/text.h"
-#include "run/record.h"
 #include "setup/options.h"
 #include "store/facts.h"
 #include "view/columns.h"

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Owns flame graphs as boxes: what stacks have in common is one box, as wide as its share of the
- * samples; nothing of how they look.  The outermost function is at depth 1, what it called below.
+ * samples; and their HTML.  The outermost function is at depth 1, what it called below.
  * In the graph of two runs a box is as wide as both together take there.
  */
-#ifndef RM_PAGE_FLAME_H
-#define RM_PAGE_FLAME_H
+#ifndef RM_VIEW_FLAME_H
+#define RM_VIEW_FLAME_H
 
 #include "view/subject.h"
 
@@ -35,12 +35,12 @@ struct rm_flame {
     bool is_of_two;
 };
 
-/** Those narrower than a thousandth are left out, and where there are more than `most`, the
- * narrowest and innermost: a box is never there without the one that it is in.  NULL without
- * samples. */
+/** The flame graph of one kind of stacks.  Boxes narrower than a thousandth are left out, and where
+ * there are more than `most`, the narrowest and innermost: a box is never there without the one
+ * that it is in.  NULL without samples. */
 const struct rm_flame *rm_flame_of(const struct rm_subject *subject, size_t kind, size_t most);
 
-/** That of two runs.  NULL unless both have samples. */
+/** The flame graph of two runs, by what changed.  NULL unless both have samples. */
 const struct rm_flame *rm_flame_of_two(const struct rm_subject *before,
                                        const struct rm_subject *after, size_t kind, size_t most);
 

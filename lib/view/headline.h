@@ -2,8 +2,8 @@
 /*
  * Owns the figures in front of a page: of a run, and of several together.
  */
-#ifndef RM_PAGE_HEADLINE_H
-#define RM_PAGE_HEADLINE_H
+#ifndef RM_VIEW_HEADLINE_H
+#define RM_VIEW_HEADLINE_H
 
 #include "view/subject.h"
 

@@ -3,8 +3,8 @@
  * Owns the heat maps of a merged run as HTML: a line of the picture for each node, time to the
  * right, and how much as colour.  A picture needs no script.
  */
-#ifndef RM_PAGE_HEAT_H
-#define RM_PAGE_HEAT_H
+#ifndef RM_VIEW_HEAT_H
+#define RM_VIEW_HEAT_H
 
 #include "base/buffer.h"
 #include "view/subject.h"

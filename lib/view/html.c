@@ -16,7 +16,6 @@
 #define MANY_LINES 8   /* of a chart: its legend is short */
 #define MOST_SAID  40  /* lines of a chart, for who does not see it */
 #define MOST_DEPTH 256 /* that names are indented by */
-#define COLOURS    8
 #define DOT        " <span aria-hidden=true>\xc2\xb7</span> "
 
 /* ---- texts ------------------------------------------------------------------------------ */
@@ -241,7 +240,7 @@ static void put_key(struct rm_buffer *out, const struct keyed *key)
     if (line->colour < 0) {
         rm_buffer_puts(out, "-limit");
     } else {
-        rm_buffer_printf(out, "%d", line->colour % COLOURS);
+        rm_buffer_printf(out, "%d", line->colour % RM_PAGE_COLOURS);
     }
     rm_buffer_printf(out, "%s\" aria-pressed=true data-line=%zu><i></i>",
                      line->is_level ? " dash" : "", key->index);

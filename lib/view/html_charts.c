@@ -11,7 +11,6 @@
 #include "view/charts.h"
 #include "view/html.h"
 
-#define COLOURS        8
 #define MOST_BYTES     ((size_t)64 << 20)
 #define TIME_STEPS     1e5 /* of the whole that are told apart */
 #define MEAN_DIGITS    4
@@ -159,14 +158,14 @@ static void numbers_write_chart(struct rm_buffer *out, const struct rm_chart *ch
         const struct rm_chart_line *line = chart->lines[i];
         rm_buffer_puts(out, i > 0 ? ",[" : "[");
         if (of_runs) {
-            rm_buffer_printf(out, "%zu,%d,0,", line->run, line->colour % COLOURS);
+            rm_buffer_printf(out, "%zu,%d,0,", line->run, line->colour % RM_PAGE_COLOURS);
             rm_buffer_json(out, line->key);
         } else {
             rm_buffer_json(out, line->key);
             if (line->colour < 0) {
                 rm_buffer_puts(out, ",\"L\"");
             } else {
-                rm_buffer_printf(out, ",%d", line->colour % COLOURS);
+                rm_buffer_printf(out, ",%d", line->colour % RM_PAGE_COLOURS);
             }
             rm_buffer_printf(out, ",%d", line->is_level ? 1 : 0);
         }

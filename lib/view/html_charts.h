@@ -3,8 +3,8 @@
  * Owns the charts of an HTML file: their frames, and the JSON with the numbers that the script
  * draws them from.
  */
-#ifndef RM_PAGE_HTML_CHARTS_H
-#define RM_PAGE_HTML_CHARTS_H
+#ifndef RM_VIEW_HTML_CHARTS_H
+#define RM_VIEW_HTML_CHARTS_H
 
 #include "base/buffer.h"
 #include "view/subject.h"

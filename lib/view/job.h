@@ -17,7 +17,8 @@ void rm_job_answers(const struct rm_subject *subject, struct rm_page_rows *rows)
 struct rm_page_table *rm_job_nodes(const struct rm_subject *subject, enum rm_column_detail detail,
                                    size_t most);
 
-/** The same for ranks, of which those that did not end well come first where not all fit. */
+/** A row for each rank, of which at most `most` (0: as many as people read): those that did not end
+ * well come first where not all fit.  NULL of a run that has none. */
 struct rm_page_table *rm_job_ranks(const struct rm_subject *subject, size_t most);
 
 /** A row for each scope that several ranks were in, those that lost most first; NULL without any.

@@ -23,6 +23,7 @@
 #define RM_PAGE_NOTES   16
 #define RM_PAGE_CLAUSES 16 /* of a row */
 #define RM_PAGE_ROWS    64
+#define RM_PAGE_COLOURS 8 /* of lines and dots, as page.css and page.js have them */
 #define RM_PAGE_UNKNOWN "-"
 
 struct rm_page_cell {

@@ -3,8 +3,8 @@
  * Owns what several runs of a page are called: nodes or processes of one job, or runs to compare,
  * and a short name for each.
  */
-#ifndef RM_PAGE_NAMES_H
-#define RM_PAGE_NAMES_H
+#ifndef RM_VIEW_NAMES_H
+#define RM_VIEW_NAMES_H
 
 #include "view/subject.h"
 
@@ -18,7 +18,8 @@ const double *rm_names_offsets(struct rm_page *page, const struct rm_subject *su
 /** Whether the runs are parts of one job, rather than to be compared. */
 bool rm_names_are_of_a_job(struct rm_page *page, const struct rm_subject *subjects, size_t count);
 
-/** "node", "process" (several on a host) or "run"; the same of several. */
+/** "node", "process" (several on a host) or "run"; rm_names_words(): "nodes", "processes", "runs".
+ */
 const char *rm_names_word(struct rm_page *page, const struct rm_subject *subjects, size_t count);
 const char *rm_names_words(struct rm_page *page, const struct rm_subject *subjects, size_t count);
 

@@ -81,7 +81,7 @@ function timeTicks(u, splits, axis, space, step) {
 
 // ---- colours ---------------------------------------------------------------------------------------------------
 
-// Okabe and Ito's, for all kinds of sight; lighter on a dark ground.  As in report.css.
+// Okabe and Ito's, for all kinds of sight; lighter on a dark ground.  As in page.css.
 const COLOURS = {
     light: ["#0072b2", "#d55e00", "#5f8f7b", "#8a5fb0", "#b58900", "#2aa6c9", "#c2528b", "#6b7280"],
     dark: ["#4fa8e8", "#ff9a4d", "#7dbba3", "#c39be8", "#e6c34a", "#67d0ee", "#f08fc0", "#a3acb9"],
@@ -98,7 +98,6 @@ function theme() {
         grid: isDark ? "#262d37" : "#e9ecf1",
         axis: isDark ? "#3a4452" : "#cfd5de",
         tag: isDark ? "#8b96a6" : "#7b8694",
-        surface: isDark ? "#161b22" : "#ffffff",
         onBar: isDark ? "#0c1014" : "#ffffff",
     };
 }
@@ -198,7 +197,7 @@ function drawLabel(context, label, x, end, box, ratio) {
     drawLabel.end = context.textAlign === "right" ? x : x + context.measureText(label).width;
 }
 
-function axes(unit, colours, isBare) {
+function axes(unit, isBare) {
     const font = "11px system-ui, sans-serif";
     const common = {stroke: () => theme().text, font, ticks: {stroke: () => theme().axis, width: 1, size: 4}};
     return [
@@ -393,7 +392,7 @@ function drawTimeline(group, element, events, atText) {
     let height = 0;
     depths.forEach((depth, thread) => { tops[thread] = height + NAME; height += NAME + depth * LANE + 4; });
     const setup = options(group, element, "");
-    setup.axes = axes("", null, true);
+    setup.axes = axes("", true);
     setup.height = height + 28 + setup.padding[0];
     setup.scales.y.range = () => [0, 1];
     setup.series = [{}, {stroke: "transparent", points: {show: false}}];

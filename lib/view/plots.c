@@ -62,17 +62,17 @@ double rm_axis_percent(const struct rm_axis *axis, double value)
 
 /* ---- as HTML ------------------------------------------------------------------------------ */
 
-void rm_axis_put_mark(struct rm_buffer *out, const struct rm_axis *axis, const char *class_name,
-                      double value)
+static void put_mark(struct rm_buffer *out, const struct rm_axis *axis, const char *class_name,
+                     double value)
 {
     rm_buffer_printf(out, "<i class=%s style=\"left:", class_name);
     rm_html_number(out, rm_axis_percent(axis, value), 2);
     rm_buffer_puts(out, "%");
 }
 
-void rm_axis_put_band(struct rm_buffer *out, const struct rm_axis *axis, double low, double high)
+static void put_band(struct rm_buffer *out, const struct rm_axis *axis, double low, double high)
 {
-    rm_axis_put_mark(out, axis, "band", low);
+    put_mark(out, axis, "band", low);
     rm_buffer_puts(out, ";width:");
     rm_html_number(out, rm_axis_percent(axis, high) - rm_axis_percent(axis, low), 2);
     rm_buffer_puts(out, "%\"></i>");
@@ -84,7 +84,7 @@ void rm_axis_put_ticks(struct rm_buffer *out, const struct rm_axis *axis,
     rm_buffer_puts(out, "<div class=\"row axis\" aria-hidden=true><span class=name></span><span "
                         "class=field>");
     for (size_t i = 0; i < axis->tick_count; i++) {
-        rm_axis_put_mark(out, axis, "tick", axis->ticks[i]);
+        put_mark(out, axis, "tick", axis->ticks[i]);
         rm_html_element(out, "\">", texts[i], "</i>");
     }
     rm_buffer_puts(out, "</span><span class=said></span></div>");
@@ -92,7 +92,6 @@ void rm_axis_put_ticks(struct rm_buffer *out, const struct rm_axis *axis,
 
 /* ---- dots ------------------------------------------------------------------------------- */
 
-#define COLOURS   8
 #define MOST_DOTS 600U
 #define DOT_WIDTH 0.9 /* percent of the axis */
 #define DOT_HIGH  7.0 /* px */
@@ -145,9 +144,9 @@ static unsigned stack(const struct dots *plot, const double *sorted, size_t coun
 static void put_median(const struct dots *plot, const struct rm_between *median)
 {
     if (!isnan(median->low)) {
-        rm_axis_put_band(plot->out, &plot->axis, median->low, median->high);
+        put_band(plot->out, &plot->axis, median->low, median->high);
     }
-    rm_axis_put_mark(plot->out, &plot->axis, "mid", median->value);
+    put_mark(plot->out, &plot->axis, "mid", median->value);
     rm_html_element(plot->out, "\" title=\"median ", value_text(plot, median->value), "\"></i>");
 }
 
@@ -161,7 +160,7 @@ static void put_dots(const struct dots *plot, const double *sorted, size_t count
     rm_buffer_puts(plot->out, "px\">");
     put_median(plot, median);
     for (size_t i = 0; i < count; i++) {
-        rm_axis_put_mark(plot->out, &plot->axis, "dot", sorted[i]);
+        put_mark(plot->out, &plot->axis, "dot", sorted[i]);
         rm_buffer_puts(plot->out, ";bottom:");
         rm_html_number(plot->out, 3.0 + each * levels[i], 1);
         rm_html_element(plot->out, "px\" title=\"", value_text(plot, sorted[i]), "\"></i>");
@@ -180,7 +179,7 @@ static void put_dots_row(const struct dots *plot, const struct rm_dots_row *row)
     if (levels != NULL) {
         qsort(sorted, known.count, sizeof *sorted, compare_values);
         rm_buffer_printf(plot->out, "<div class=\"row k%d\"><span class=name><bdi>",
-                         row->colour % COLOURS);
+                         row->colour % RM_PAGE_COLOURS);
         rm_html_element(plot->out, "", rm_page_shown_at_most(plot->page, row->label, 120),
                         "</bdi></span>");
         put_dots(plot, sorted, thin(sorted, known.count), &median, levels);
@@ -296,17 +295,17 @@ static void put_field(const struct forest *plot, const struct rm_diff_row *row)
 {
     struct rm_buffer *out = plot->out;
     rm_buffer_puts(out, "<span class=field>");
-    rm_axis_put_mark(out, &plot->axis, "zero", 0.0);
+    put_mark(out, &plot->axis, "zero", 0.0);
     rm_buffer_puts(out, "\"></i>");
     if (row->rule != NULL) {
-        rm_axis_put_mark(out, &plot->axis, "allowed", percent_of(row, row->allowance));
+        put_mark(out, &plot->axis, "allowed", percent_of(row, row->allowance));
         rm_html_element(out, "\" title=\"", rm_page_shown(plot->page, row->rule->text), "\"></i>");
     }
     if (!row->is_counted && !isnan(row->shift.low)) {
-        rm_axis_put_band(out, &plot->axis, percent_of(row, row->shift.low),
-                         percent_of(row, row->shift.high));
+        put_band(out, &plot->axis, percent_of(row, row->shift.low),
+                 percent_of(row, row->shift.high));
     }
-    rm_axis_put_mark(out, &plot->axis, "dot", percent_of(row, row->shift.value));
+    put_mark(out, &plot->axis, "dot", percent_of(row, row->shift.value));
     rm_buffer_puts(out, "\"></i></span>");
 }
 

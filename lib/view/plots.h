@@ -26,13 +26,6 @@ bool rm_axis_open(struct rm_axis *axis, double low, double high, const char *uni
 /** Where a value lies, in percent of the axis; at its ends what is beyond. */
 double rm_axis_percent(const struct rm_axis *axis, double value);
 
-/** Appends the beginning of a mark at a value: its class, and its place in an open style. */
-void rm_axis_put_mark(struct rm_buffer *out, const struct rm_axis *axis, const char *class_name,
-                      double value);
-
-/** Appends a band from one value to another. */
-void rm_axis_put_band(struct rm_buffer *out, const struct rm_axis *axis, double low, double high);
-
 /** Appends the row below the others, with a text for each tick. */
 void rm_axis_put_ticks(struct rm_buffer *out, const struct rm_axis *axis,
                        const char *const texts[RM_AXIS_TICKS]);

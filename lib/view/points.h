@@ -3,8 +3,8 @@
  * Owns how rows of a run become the points of a line: rows merged to as many as one can see, gaps
  * where readings are absent, a band from the least to the largest, and power from joules.
  */
-#ifndef RM_PAGE_POINTS_H
-#define RM_PAGE_POINTS_H
+#ifndef RM_VIEW_POINTS_H
+#define RM_VIEW_POINTS_H
 
 #include "run/run.h"
 #include "view/model.h"

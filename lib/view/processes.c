@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/compiler.h"
-#include "run/record.h"
 #include "view/columns.h"
 
 #define MOST_ROWS  40 /* one by one; */

@@ -13,15 +13,16 @@
 void rm_scopes_set_name(struct rm_page *page, struct rm_page_cell *cell,
                         const resmon_run_scope *scope);
 
-/** The tree; of more than `most` (0: as many as people read) those that took longest.  NULL without
- * scopes. */
+/** The tree of scopes; of more than `most` (0: as many as people read) those that took longest.
+ * NULL without scopes. */
 struct rm_page_table *rm_scopes_table(const struct rm_subject *subject,
                                       enum rm_column_detail detail, size_t most);
 
-/** The same by name.  NULL without scopes. */
+/** A row for each name, all scopes of it together; of more than `most` (0: as many as people read)
+ * those that took longest.  NULL without scopes. */
 struct rm_page_table *rm_scopes_table_by_name(const struct rm_subject *subject, size_t most);
 
-/** Of several runs; NULL unless at least two have scopes. */
+/** The scopes of several runs side by side; NULL unless at least two have scopes. */
 struct rm_page_table *rm_scopes_table_of_all(const struct rm_subject *subjects, size_t count);
 
 #endif

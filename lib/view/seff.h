@@ -2,8 +2,8 @@
 /*
  * Owns a job in the words of seff, the tool of Slurm's contribs that many sites have.
  */
-#ifndef RM_REPORT_SEFF_H
-#define RM_REPORT_SEFF_H
+#ifndef RM_VIEW_SEFF_H
+#define RM_VIEW_SEFF_H
 
 #include "base/buffer.h"
 #include "run/run.h"

@@ -3,8 +3,8 @@
  * Owns the reading of source files for reports: regular files of a bounded size whose names end
  * like those of sources, the last one kept.
  */
-#ifndef RM_PAGE_SOURCE_LINES_H
-#define RM_PAGE_SOURCE_LINES_H
+#ifndef RM_VIEW_SOURCE_LINES_H
+#define RM_VIEW_SOURCE_LINES_H
 
 #include "view/profile_sums.h"
 

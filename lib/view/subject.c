@@ -8,11 +8,8 @@
 #include <resmon/carbon.h>
 #include <resmon/report.h>
 
-#include "base/buffer.h"
-#include "base/status.h"
 #include "run/energy.h"
 #include "run/headline.h"
-#include "run/record.h"
 
 /* Sources that drive the model of a processor, and the shares of a program. */
 static const char *const paces[] = {"node_cpu", "proc_cpu", "tree", "energy_cpu", "energy_tree"};
@@ -66,7 +63,7 @@ const char *rm_subject_column_name(struct rm_page *page, const resmon_column *co
 
 /* ---- reasons ---------------------------------------------------------------------------- */
 
-static const resmon_run_source *find_source(const struct resmon_run *run, const char *name)
+const resmon_run_source *rm_subject_source(const struct resmon_run *run, const char *name)
 {
     for (size_t i = 0; i < run->source_count; i++) {
         if (strcmp(run->sources[i].name, name) == 0) {
@@ -79,7 +76,7 @@ static const resmon_run_source *find_source(const struct resmon_run *run, const 
 /* What is said of a source that can be read is about some of its columns. */
 static const char *reason_of(const struct resmon_run *run, const char *source, const char *metric)
 {
-    const resmon_run_source *found = source != NULL ? find_source(run, source) : NULL;
+    const resmon_run_source *found = source != NULL ? rm_subject_source(run, source) : NULL;
     bool tells = found != NULL && found->reason[0] != '\0' &&
                  (found->status != RESMON_OK || strstr(found->reason, metric) != NULL);
     return tells ? found->reason : NULL;
@@ -221,7 +218,7 @@ static size_t least_rows(const struct resmon_run *run)
 {
     uint64_t stride = run->info.stride > 0 ? run->info.stride : 1, every = 1;
     for (size_t i = 0; i < RM_ARRAY_LEN(paces); i++) {
-        const resmon_run_source *source = find_source(run, paces[i]);
+        const resmon_run_source *source = rm_subject_source(run, paces[i]);
         every = source != NULL && source->every > every ? source->every : every;
     }
     return stride > 1 ? (size_t)((4 * every + stride - 1) / stride) : 1;

@@ -3,8 +3,8 @@
  * Owns what a page knows of one run before it shows anything of it: its figures in front, and why
  * something was not measured.
  */
-#ifndef RM_PAGE_SUBJECT_H
-#define RM_PAGE_SUBJECT_H
+#ifndef RM_VIEW_SUBJECT_H
+#define RM_VIEW_SUBJECT_H
 
 #include "run/run.h"
 #include "view/model.h"
@@ -52,6 +52,9 @@ const char *rm_subject_why_no_energy(const struct rm_subject *subject);
 
 /** What its carbon intensity is of: "country", "world"; "" when that is not known. */
 const char *rm_subject_basis(const struct rm_subject *subject);
+
+/** Where figures came from; NULL: there is no such source. */
+const resmon_run_source *rm_subject_source(const struct resmon_run *run, const char *name);
 
 /** What a table calls a column: "node.fs.used[/home]". */
 const char *rm_subject_column_name(struct rm_page *page, const resmon_column *column);

@@ -7,7 +7,6 @@
 #include <time.h>
 
 #include "base/compiler.h"
-#include "base/human.h"
 #include "view/html.h"
 #include "view/plots.h"
 

@@ -5,13 +5,11 @@
 
 #include <resmon/report.h>
 
-#include "base/alloc.h"
 #include "base/compiler.h"
 #include "base/status.h"
 #include "base/text.h"
 #include "os/outfile.h"
 #include "view/answers.h"
-#include "view/charts.h"
 #include "view/counters.h"
 #include "view/data.h"
 #include "view/energy.h"

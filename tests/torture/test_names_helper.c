@@ -284,7 +284,7 @@ static bool is_gone(pid_t pid)
     return kill(pid, 0) != 0 && errno == ESRCH;
 }
 
-/* It is killed in time, and nothing of it is left. */
+/* A helper that hangs is killed in time, and nothing of it is left. */
 TEST(it_hangs)
 {
     static const char *const names[] = {"hang", "flood"};
