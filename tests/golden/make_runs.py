@@ -399,6 +399,8 @@ def finish(name):
             machine["host_name"] = "node"
         if "boot_id" in machine and not name.startswith("merged"):
             machine["boot_id"] = "00000000-0000-0000-0000-000000000000"
+        if "observer" in document.get("run", {}):  # pid, start, boot: of a boot that is no machine's, so that it is nowhere gone
+            document["run"]["observer"] = re.sub(r"^(\d+ \d+) \d+", r"\1 1", document["run"]["observer"])
     (RUNS / f"{name}.json").write_text(anonymous(json.dumps(document, indent=None, separators=(",", ":"))) + "\n", encoding="utf-8")
 
 
