@@ -29,6 +29,7 @@
 #include "engine/monitor.h"
 #include "os/end_signals.h"
 #include "os/kept.h"
+#include "os/reader.h"
 #include "os/signal_guard.h"
 #include "scope/forked.h"
 #include "setup/asked.h"
@@ -133,7 +134,8 @@ static void print_summary(const resmon_run *run)
                                            .detail =
                                                is_full ? RESMON_REPORT_FULL : RESMON_REPORT_BRIEF,
                                            .width = width_of_terminal()};
-    if (resmon_report_text(run, &options, &text) != RESMON_OK) {
+    const struct rm_reader *reader = rm_reader();
+    if (reader == NULL || reader->report_text(run, &options, &text) != RESMON_OK) {
         say("no summary: ", resmon_last_error(), "");
         return;
     }
@@ -155,7 +157,9 @@ static void print_lines(const resmon_run *run)
 {
     char *text = NULL;
     const char *function = plan->environment.lines;
-    if (resmon_report_lines(run, function[0] != '\0' ? function : NULL, &text) != RESMON_OK) {
+    const struct rm_reader *reader = rm_reader();
+    if (reader == NULL ||
+        reader->report_lines(run, function[0] != '\0' ? function : NULL, &text) != RESMON_OK) {
         say("no tables by line: ", resmon_last_error(), "");
         return;
     }

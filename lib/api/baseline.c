@@ -2,15 +2,59 @@
 /* <resmon/baseline.h>: checks arguments and calls down. */
 #include <resmon/baseline.h>
 
+#include "base/clock.h"
+#include "base/condition.h"
 #include "base/keep_errno.h"
 #include "base/status.h"
 #include "base/struct_size.h"
-#include "engine/idle.h"
 #include "run/comparison.h"
 #include "view/comparison.h"
 
 #define LONGEST_IDLE_S (7 * 86400.0)
 #define LARGEST_TEXT   ((size_t)64 << 10)
+
+/* To a deadline, so that signals do not add up. */
+static void sleep_for(double seconds)
+{
+    int64_t until_ns = rm_clock_monotonic_ns() + (int64_t)(seconds * (double)RM_NS_PER_S);
+    while (rm_clock_monotonic_ns() < until_ns) {
+        rm_condition_nap(until_ns - rm_clock_monotonic_ns());
+    }
+}
+
+/* What the sources of energy need, in addition to what was asked for; the scopes are the work's. */
+static resmon_monitor_options options_of(const resmon_monitor_options *given)
+{
+    resmon_monitor_options options = *given;
+    if (options.domains != 0) {
+        options.domains |= RESMON_DOMAIN_ENERGY | RESMON_DOMAIN_CPU;
+    }
+    if (options.scopes == 0) {
+        options.flags |= RESMON_FLAG_NO_SCOPES;
+    }
+    return options;
+}
+
+/* Over sleeping. */
+static resmon_status measure(double seconds, const resmon_monitor_options *options,
+                             resmon_run **ret_run)
+{
+    const resmon_monitor_options known = options_of(options);
+    resmon_monitor *monitor = NULL;
+    resmon_status status = resmon_monitor_new(&known, &monitor);
+    if (status == RESMON_OK) {
+        status = resmon_monitor_start(monitor);
+    }
+    if (status == RESMON_OK) {
+        sleep_for(seconds);
+        status = resmon_monitor_stop(monitor);
+    }
+    if (status == RESMON_OK) {
+        status = resmon_monitor_snapshot(monitor, ret_run);
+    }
+    resmon_monitor_free(monitor);
+    return status;
+}
 
 resmon_status resmon_measure_idle(double seconds, const resmon_monitor_options *options,
                                   resmon_run **ret_run)
@@ -30,7 +74,7 @@ resmon_status resmon_measure_idle(double seconds, const resmon_monitor_options *
         status = rm_struct_take(options, RM_STRUCT_SIZE(resmon_monitor_options), &known);
         known.struct_size = sizeof known;
     }
-    return status == RESMON_OK ? rm_idle_measure(seconds, &known, ret_run) : status;
+    return status == RESMON_OK ? measure(seconds, &known, ret_run) : status;
 }
 
 static resmon_status take_amount(const char *name, double given, double fallback, double most,

@@ -4,6 +4,7 @@
 
 #include <resmon/compare.h>
 
+#include "api/repeat.h"
 #include "base/alloc.h"
 #include "base/buffer.h"
 #include "base/compiler.h"
@@ -12,7 +13,6 @@
 #include "base/struct_size.h"
 #include "base/thread.h"
 #include "compare/diff.h"
-#include "engine/repeat.h"
 #include "format/bench_document.h"
 #include "format/diff_document.h"
 #include "format/trend_document.h"

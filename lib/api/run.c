@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* <resmon/run.h>, <resmon/table.h>, <resmon/summary.h>, <resmon/report.h>, <resmon/trace.h>. */
+/* <resmon/run.h>, <resmon/table.h>, <resmon/summary.h>. */
 #include <stdio.h>
 #include <string.h>
 
-#include <resmon/report.h>
 #include <resmon/run.h>
 #include <resmon/summary.h>
 #include <resmon/table.h>
@@ -15,9 +14,9 @@
 #include "base/status.h"
 #include "base/struct_size.h"
 #include "base/thread.h"
+#include "engine/capture.h"
 #include "format/csv.h"
 #include "format/document.h"
-#include "format/trace.h"
 #include "job/path_pattern.h"
 #include "os/identity.h"
 #include "os/infile.h"
@@ -29,12 +28,7 @@
 #include "run/spread.h"
 #include "sink/emissions.h"
 #include "sink/sinks.h"
-#include "stack/naming.h"
 #include "store/block.h"
-#include "view/view.h"
-
-#define LARGEST_REPORT ((size_t)4 << 20)
-#define LARGEST_PAGE   ((size_t)256 << 20)
 
 /* A text for the user to free, or nothing at all. */
 static resmon_status give_text(struct rm_buffer *buffer, resmon_status status, char **ret_text)
@@ -81,7 +75,7 @@ static resmon_status load_here(void *loading_)
     resmon_status status = rm_recording_is(loading->file) ? rm_recording_load(loading->file, &run)
                                                           : load_document(loading->file, &run);
     if (status == RESMON_OK) {
-        rm_naming_try(NULL, run);
+        rm_capture_name(NULL, run);
         *loading->ret_run = run;
     }
     return status;
@@ -173,30 +167,22 @@ resmon_status resmon_run_parse(const void *data, size_t bytes, resmon_run **ret_
 /* What is made of a run on a stack of known size: the caller's may be small. */
 struct making {
     const resmon_run *run;
-    const char *text; /* the path, or the function */
-    size_t width;
-    char **ret_text;
-};
-
-/* The page that is made of several runs, on a stack of known size too. */
-struct paging {
-    struct rm_view_terms terms;
     const char *path;
-    char **ret_text; /* NULL: it goes to the path */
+    char **ret_text;
 };
 
 static resmon_status save_here(void *making_)
 {
     const struct making *making = making_;
     char expanded[RM_PATH_BYTES];
-    resmon_status status = rm_path_expand(making->text, expanded);
+    resmon_status status = rm_path_expand(making->path, expanded);
     return status == RESMON_OK ? rm_document_save(making->run, expanded) : status;
 }
 
 resmon_status resmon_run_save(const resmon_run *run, const char *path)
 {
     RM_KEEP_ERRNO;
-    struct making making = {.run = run, .text = path};
+    struct making making = {.run = run, .path = path};
     return run != NULL && path != NULL
                ? rm_thread_call(save_here, &making)
                : rm_error(RESMON_EINVAL, "resmon_run_save: an argument is NULL");
@@ -244,23 +230,6 @@ resmon_status resmon_run_append_emissions(const resmon_run *run,
         status = rm_path_expand(known.path, expanded);
     }
     return status == RESMON_OK ? rm_emissions_append(run, known.flags, expanded) : status;
-}
-
-resmon_status resmon_trace_save(const resmon_run *const *runs, size_t count, const char *path)
-{
-    RM_KEEP_ERRNO;
-    char expanded[RM_PATH_BYTES];
-    if (runs == NULL || count == 0 || path == NULL) {
-        return rm_error(RESMON_EINVAL, "resmon_trace_save: %s",
-                        runs != NULL && path != NULL ? "no run" : "an argument is NULL");
-    }
-    for (size_t i = 0; i < count; i++) {
-        if (runs[i] == NULL) {
-            return rm_error(RESMON_EINVAL, "resmon_trace_save: run %zu is NULL", i);
-        }
-    }
-    resmon_status status = rm_path_expand(path, expanded);
-    return status == RESMON_OK ? rm_trace_save(runs, count, expanded) : status;
 }
 
 void resmon_run_free(resmon_run *run)
@@ -559,180 +528,4 @@ resmon_status resmon_run_get_headline(const resmon_run *run, resmon_headline *re
     }
     const resmon_headline headline = rm_run_headline(run);
     return rm_struct_give(&headline, RM_STRUCT_SIZE(resmon_headline), ret_headline);
-}
-
-/* ---- report ----------------------------------------------------------------------------- */
-
-static resmon_status view_here(void *paging_)
-{
-    const struct paging *paging = paging_;
-    char expanded[RM_PATH_BYTES];
-    struct rm_buffer buffer;
-    if (paging->ret_text == NULL) {
-        resmon_status status = rm_path_expand(paging->path, expanded);
-        return status == RESMON_OK ? rm_view_save(expanded, &paging->terms) : status;
-    }
-    rm_buffer_init(&buffer, LARGEST_PAGE);
-    return give_text(&buffer, rm_view_write(&buffer, &paging->terms), paging->ret_text);
-}
-
-resmon_status resmon_report_text(const resmon_run *run, const resmon_report_options *options,
-                                 char **ret_text)
-{
-    RM_KEEP_ERRNO;
-    resmon_report_options known = {.struct_size = sizeof known};
-    if (run == NULL || ret_text == NULL) {
-        return rm_error(RESMON_EINVAL, "resmon_report_text: an argument is NULL");
-    }
-    resmon_status status =
-        options != NULL ? rm_struct_take(options, RM_STRUCT_SIZE(resmon_report_options), &known)
-                        : RESMON_OK;
-    if (status == RESMON_OK && known.detail > RESMON_REPORT_FULL) {
-        status = rm_error(RESMON_EINVAL, "resmon_report_text: there is no detail %llu",
-                          (unsigned long long)known.detail);
-    }
-    if (status == RESMON_OK && known.width != 0 && known.width < RESMON_REPORT_LEAST_WIDTH) {
-        status =
-            rm_error(RESMON_ERANGE, "resmon_report_text: %llu columns are too few: at least %d",
-                     (unsigned long long)known.width, RESMON_REPORT_LEAST_WIDTH);
-    }
-    if (status != RESMON_OK) {
-        return status;
-    }
-    struct paging paging = {
-        .terms = {.runs = &run,
-                  .count = 1,
-                  .form = known.detail == RESMON_REPORT_FULL ? RM_FORM_FULL : RM_FORM_BRIEF,
-                  .width = known.width != 0 ? known.width : RESMON_REPORT_WIDTH},
-        .ret_text = ret_text};
-    return rm_thread_call(view_here, &paging);
-}
-
-static resmon_status report_lines_here(void *making_)
-{
-    const struct making *making = making_;
-    struct rm_buffer buffer;
-    rm_buffer_init(&buffer, LARGEST_REPORT);
-    return give_text(&buffer,
-                     rm_view_lines(&buffer, making->run, making->text, RESMON_REPORT_WIDTH),
-                     making->ret_text);
-}
-
-resmon_status resmon_report_lines(const resmon_run *run, const char *function, char **ret_text)
-{
-    RM_KEEP_ERRNO;
-    struct making making = {.run = run, .text = function, .ret_text = ret_text};
-    return run != NULL && ret_text != NULL
-               ? rm_thread_call(report_lines_here, &making)
-               : rm_error(RESMON_EINVAL, "resmon_report_lines: an argument is NULL");
-}
-
-/* ---- tables ----------------------------------------------------------------------------- */
-
-struct tabling {
-    const resmon_run *run;
-    struct rm_table_terms terms;
-    char **ret_text;
-};
-
-static resmon_status table_here(void *tabling_)
-{
-    const struct tabling *tabling = tabling_;
-    struct rm_buffer buffer;
-    rm_buffer_init(&buffer, LARGEST_PAGE);
-    rm_buffer_puts(&buffer, "");
-    return give_text(&buffer, rm_view_table(&buffer, tabling->run, &tabling->terms),
-                     tabling->ret_text);
-}
-
-const char *resmon_table_name(size_t index)
-{
-    return rm_view_table_name(index);
-}
-
-resmon_status resmon_report_table(const resmon_run *run, const char *table,
-                                  const resmon_table_options *options, char **ret_text)
-{
-    static const enum rm_form forms[] = {[RESMON_TABLE_TEXT] = RM_FORM_FULL,
-                                         [RESMON_TABLE_JSON] = RM_FORM_DATA,
-                                         [RESMON_TABLE_MARKDOWN] = RM_FORM_MARKDOWN,
-                                         [RESMON_TABLE_HTML] = RM_FORM_HTML};
-    RM_KEEP_ERRNO;
-    resmon_table_options known = {.struct_size = sizeof known};
-    if (table == NULL || ret_text == NULL ||
-        (run == NULL && strcmp(table, RM_TABLE_CATALOGUE) != 0)) {
-        return rm_error(RESMON_EINVAL, "resmon_report_table: an argument is NULL");
-    }
-    resmon_status status =
-        options != NULL ? rm_struct_take(options, RM_STRUCT_SIZE(resmon_table_options), &known)
-                        : RESMON_OK;
-    if (status == RESMON_OK && known.form >= RM_ARRAY_LEN(forms)) {
-        status = rm_error(RESMON_EINVAL, "resmon_report_table: there is no form %llu",
-                          (unsigned long long)known.form);
-    }
-    if (status != RESMON_OK) {
-        return status;
-    }
-    struct tabling tabling = {
-        .run = run,
-        .terms = {.table = table,
-                  .match = known.match != NULL ? known.match : "",
-                  .form = forms[known.form],
-                  .width = known.width != 0 ? known.width : RESMON_REPORT_WIDTH},
-        .ret_text = ret_text};
-    return rm_thread_call(table_here, &tabling);
-}
-
-/* ---- pages ------------------------------------------------------------------------------ */
-
-/* Where all runs are there, and the options are known. */
-static resmon_status make_page(struct paging *paging, const resmon_page_options *options,
-                               const char *function)
-{
-    resmon_page_options known = {.struct_size = sizeof known};
-    static const enum rm_form forms[] = {[RESMON_PAGE_HTML] = RM_FORM_HTML,
-                                         [RESMON_PAGE_MARKDOWN] = RM_FORM_MARKDOWN,
-                                         [RESMON_PAGE_DATA] = RM_FORM_DATA};
-    const struct rm_view_terms *terms = &paging->terms;
-    if (terms->runs == NULL || terms->count == 0 ||
-        (paging->path == NULL && paging->ret_text == NULL)) {
-        return rm_error(RESMON_EINVAL, "%s: %s", function,
-                        terms->runs != NULL && terms->count == 0 ? "no run"
-                                                                 : "an argument is NULL");
-    }
-    for (size_t i = 0; i < terms->count; i++) {
-        if (terms->runs[i] == NULL) {
-            return rm_error(RESMON_EINVAL, "%s: run %zu is NULL", function, i);
-        }
-    }
-    resmon_status status =
-        options != NULL ? rm_struct_take(options, RM_STRUCT_SIZE(resmon_page_options), &known)
-                        : RESMON_OK;
-    paging->terms.title = known.title;
-    paging->terms.parts = known.parts;
-    if (status == RESMON_OK && known.form >= RM_ARRAY_LEN(forms)) {
-        status = rm_error(RESMON_EINVAL, "there is no form %llu of a report",
-                          (unsigned long long)known.form);
-    }
-    if (status != RESMON_OK) {
-        return status;
-    }
-    paging->terms.form = forms[known.form];
-    return rm_thread_call(view_here, paging);
-}
-
-resmon_status resmon_report_page(const resmon_run *const *runs, size_t count,
-                                 const resmon_page_options *options, char **ret_text)
-{
-    RM_KEEP_ERRNO;
-    struct paging paging = {.terms = {.runs = runs, .count = count}, .ret_text = ret_text};
-    return make_page(&paging, options, __func__);
-}
-
-resmon_status resmon_report_save(const resmon_run *const *runs, size_t count,
-                                 const resmon_page_options *options, const char *path)
-{
-    RM_KEEP_ERRNO;
-    struct paging paging = {.terms = {.runs = runs, .count = count}, .path = path};
-    return make_page(&paging, options, __func__);
 }

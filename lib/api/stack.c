@@ -7,10 +7,6 @@
 #include "base/keep_errno.h"
 #include "base/status.h"
 #include "base/struct_size.h"
-#include "format/folded.h"
-#include "format/pprof.h"
-#include "job/path_pattern.h"
-#include "os/outfile.h"
 #include "run/run.h"
 
 _Static_assert(RESMON_STACK_LOSS_RING_FULL == (int)RM_LOSS_RING &&
@@ -196,33 +192,4 @@ resmon_status resmon_run_get_peak_frame(const resmon_run *run, size_t stack, siz
     }
     const struct rm_run_peak_stack *one = &peak->stacks[stack];
     return give_frame(&run->profile, one->first, one->depth, frame, ret_frame);
-}
-
-/* ---- files ------------------------------------------------------------------------------ */
-
-static resmon_status expand(const resmon_run *run, const char *path, char expanded[RM_PATH_BYTES],
-                            const char *function)
-{
-    return run != NULL && path != NULL
-               ? rm_path_expand(path, expanded)
-               : rm_error(RESMON_EINVAL, "%s: an argument is NULL", function);
-}
-
-resmon_status resmon_run_save_folded(const resmon_run *run, int32_t kind, const char *path)
-{
-    RM_KEEP_ERRNO;
-    char expanded[RM_PATH_BYTES];
-    if (kind < 0 || kind >= RM_STACK_KINDS) {
-        return rm_error(RESMON_EINVAL, "there is no kind %d of stacks", kind);
-    }
-    resmon_status status = expand(run, path, expanded, __func__);
-    return status == RESMON_OK ? rm_folded_save(run, kind, expanded) : status;
-}
-
-resmon_status resmon_run_save_pprof(const resmon_run *run, const char *path)
-{
-    RM_KEEP_ERRNO;
-    char expanded[RM_PATH_BYTES];
-    resmon_status status = expand(run, path, expanded, __func__);
-    return status == RESMON_OK ? rm_pprof_save(run, expanded) : status;
 }

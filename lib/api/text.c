@@ -8,10 +8,10 @@
 #include <resmon/version.h>
 
 #include "base/alloc.h"
+#include "base/amount.h"
 #include "base/human.h"
 #include "base/keep_errno.h"
 #include "base/status.h"
-#include "compare/amount.h"
 
 #define STRING(x)  STRING_(x)
 #define STRING_(x) #x

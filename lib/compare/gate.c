@@ -6,10 +6,10 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/amount.h"
 #include "base/compiler.h"
 #include "base/status.h"
 #include "base/text.h"
-#include "compare/amount.h"
 
 const char rm_gate_default[] = "wall>5%+10ms, cpu>5%+10ms, peak>5%+1MiB";
 

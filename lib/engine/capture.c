@@ -8,12 +8,12 @@
 #include "base/compiler.h"
 #include "base/status.h"
 #include "base/thread.h"
+#include "os/reader.h"
 #include "run/decode_processes.h"
 #include "run/decode_profile.h"
 #include "run/join.h"
 #include "scope/peak.h"
 #include "scope/session.h"
-#include "stack/naming.h"
 
 #define MOST_PARTS 1024U
 
@@ -28,7 +28,9 @@ void rm_capture_close(struct rm_capture *capture, bool is_inherited)
     if (!is_inherited) {
         (void)pthread_mutex_destroy(&capture->parts_lock);
         (void)pthread_mutex_destroy(&capture->naming_lock);
-        rm_naming_free(capture->naming);
+        if (capture->naming != NULL) {
+            rm_reader()->free_naming(capture->naming);
+        }
     }
     for (size_t i = 0; i < capture->part_count; i++) {
         rm_run_free(capture->parts[i]);
@@ -80,15 +82,24 @@ static resmon_status join_parts(struct rm_capture *capture, resmon_run *run)
 
 /* ---- stacks ----------------------------------------------------------------------------- */
 
-/* Names are a help: without them the run is as true as with them.  Who waits for the lock: another
- * capture. */
+void rm_capture_name(struct rm_naming **naming, resmon_run *run)
+{
+    if (run->profile.place_count == 0) {
+        return;
+    }
+    const struct rm_reader *reader = rm_reader();
+    if (reader != NULL) {
+        reader->name(naming, run);
+    } else {
+        rm_profile_leave_names_out(run, resmon_last_error());
+    }
+}
+
+/* Who waits for the lock: another capture. */
 static void add_names(struct rm_capture *capture, resmon_run *run)
 {
     (void)pthread_mutex_lock(&capture->naming_lock);
-    if (capture->naming == NULL && rm_naming_new(NULL, &capture->naming) != RESMON_OK) {
-        capture->naming = NULL;
-    }
-    rm_naming_try(capture->naming, run);
+    rm_capture_name(&capture->naming, run);
     (void)pthread_mutex_unlock(&capture->naming_lock);
 }
 
@@ -102,7 +113,8 @@ static void add_stacks(struct rm_capture *capture, unsigned parts, resmon_run *r
     if ((parts & RM_PART_NAMES) != 0 && !is_live(capture)) {
         add_names(capture, run);
     } else {
-        rm_naming_put_off(run);
+        rm_profile_leave_names_out(run,
+                                   "they are looked up when the run ends, or when it is loaded");
     }
 }
 

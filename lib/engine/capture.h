@@ -38,6 +38,10 @@ resmon_status rm_capture_join(struct rm_capture *capture, struct resmon_run *par
 /** A run of the `parts` (RM_PART_*).  Any thread; works on a stack of ours. */
 resmon_status rm_capture_run(struct rm_capture *capture, unsigned parts, resmon_run **ret_run);
 
+/** Names the stacks of a run, by the reader; without it they stay addresses, and say why: a run
+ * without names is as true.  `naming`: as in os/reader.h. */
+void rm_capture_name(struct rm_naming **naming, resmon_run *run);
+
 /** `is_inherited`: in the child of a fork, where others' locks are what they were. */
 void rm_capture_close(struct rm_capture *capture, bool is_inherited);
 

@@ -5,6 +5,7 @@
 #ifndef RM_OS_LIBRARY_H
 #define RM_OS_LIBRARY_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include <resmon/status.h>
@@ -21,6 +22,15 @@ struct rm_library {
     const struct rm_library_function *functions;
     size_t function_count;
 };
+
+#define RM_LIBRARY_PATH_BYTES 2048
+
+/** The file that this code is in: the library, or the program that it is linked into; "": not
+ * known. */
+void rm_library_own_file(char path[RM_LIBRARY_PATH_BYTES]);
+
+/** The file that a path leads to, links followed; false: to none. */
+bool rm_library_real_path(const char *path, char real[RM_LIBRARY_PATH_BYTES]);
 
 /**
  * dlopen() with RTLD_NOW | RTLD_LOCAL | `flags`; NULL: *ret_why says why not, until the next call.

@@ -6,8 +6,13 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/buffer.h"
 #include "base/compiler.h"
+#include "base/status.h"
 #include "base/text.h"
+#include "run/run.h"
+
+#define LEFT_OUT "names are left out: "
 
 struct rm_run_profile rm_profile_none(void)
 {
@@ -42,6 +47,51 @@ void rm_profile_give_up(struct rm_run_profile *profile, int32_t status, const ch
         }
     }
     *profile = none;
+}
+
+/* `text` behind what a reason says already, but of names that were left out; in the arena.  NULL:
+ * no memory. */
+static const char *join(struct resmon_run *run, const char *reason, const char *text)
+{
+    struct rm_buffer joined;
+    const char *left_out = strstr(reason, LEFT_OUT);
+    size_t length = left_out != NULL ? (size_t)(left_out - reason) : strlen(reason);
+    length -= left_out != NULL && length >= 2 ? 2 : 0; /* "; " */
+    if (left_out == NULL && strstr(reason, text) != NULL) {
+        return reason;
+    }
+    rm_buffer_init(&joined, (size_t)2 * RM_PROFILE_REASON_BYTES);
+    rm_buffer_add(&joined, reason,
+                  length < RM_PROFILE_REASON_BYTES ? length : RM_PROFILE_REASON_BYTES);
+    rm_buffer_printf(&joined, "%s%s", length > 0 && text[0] != '\0' ? "; " : "", text);
+    const char *kept = joined.status == RESMON_OK
+                           ? rm_arena_text(&run->strings, joined.text, joined.length)
+                           : NULL;
+    rm_buffer_free(&joined);
+    return kept;
+}
+
+bool rm_profile_add_reason(struct resmon_run *run, const char *text)
+{
+    const char *reasons[RM_STACK_KINDS];
+    struct rm_run_stack_kind *kinds = run->profile.kinds;
+    bool is_whole = true;
+    for (size_t i = 0; i < RM_STACK_KINDS; i++) {
+        const char *reason = kinds[i].reason;
+        reasons[i] = kinds[i].status == RESMON_OK ? join(run, reason, text) : reason;
+        is_whole = is_whole && reasons[i] != NULL;
+    }
+    for (size_t i = 0; i < RM_STACK_KINDS && is_whole; i++) {
+        kinds[i].reason = reasons[i];
+    }
+    return is_whole;
+}
+
+void rm_profile_leave_names_out(struct resmon_run *run, const char *why)
+{
+    char text[RM_ERROR_TEXT_BYTES + sizeof LEFT_OUT];
+    (void)snprintf(text, sizeof text, LEFT_OUT "%s", why);
+    (void)rm_profile_add_reason(run, text);
 }
 
 struct rm_stack_interval rm_stack_interval_of(double weight, double error, double most)

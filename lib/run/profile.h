@@ -7,6 +7,7 @@
 #ifndef RM_RUN_PROFILE_H
 #define RM_RUN_PROFILE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -95,6 +96,14 @@ int rm_profile_is_there(const struct rm_run_profile *profile);
 
 /** Leaves a profile without stacks; the kinds that were taken say why.  `reason` lives on. */
 void rm_profile_give_up(struct rm_run_profile *profile, int32_t status, const char *reason);
+
+/** Adds `text` to the reasons of all kinds that were sampled, in place of what they say of names
+ * that were left out; to all or to none.  false: no memory. */
+bool rm_profile_add_reason(struct resmon_run *run, const char *text);
+#define RM_PROFILE_REASON_BYTES 8192 /* that are kept of a reason */
+
+/** Says that the stacks have addresses and no names, and why. */
+void rm_profile_leave_names_out(struct resmon_run *run, const char *why);
 
 /** A profile without anything. */
 struct rm_run_profile rm_profile_none(void);

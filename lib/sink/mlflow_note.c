@@ -3,12 +3,10 @@
 
 #include <string.h>
 
-#include <resmon/report.h>
-
 #include "base/alloc.h"
 #include "base/buffer.h"
+#include "os/reader.h"
 #include "run/run.h"
-#include "view/view.h"
 
 #define LONGEST      4900 /* bytes: MLflow 2 takes 5000 in a tag */
 #define LARGEST_PAGE ((size_t)64 << 20)
@@ -34,12 +32,12 @@ static void put_lines(struct rm_buffer *note, const char *text)
 
 char *rm_mlflow_note_of(const struct resmon_run *run)
 {
-    const struct rm_view_terms terms = {
-        .runs = &run, .count = 1, .form = RM_FORM_BRIEF, .width = COLUMNS};
+    const struct rm_reader *reader = rm_reader();
     struct rm_buffer report, note;
     rm_buffer_init(&report, (size_t)1 << 20);
     rm_buffer_init(&note, LONGEST + 1);
-    if (rm_view_write(&report, &terms) == RESMON_OK && report.text != NULL) {
+    if (reader != NULL && reader->write(&report, run, RM_READER_BRIEF, COLUMNS) == RESMON_OK &&
+        report.text != NULL) {
         put_lines(&note, report.text);
     }
     rm_buffer_free(&report);
@@ -50,7 +48,8 @@ char *rm_mlflow_note_of(const struct resmon_run *run)
 
 bool rm_mlflow_page_of(const struct resmon_run *run, struct rm_buffer *page)
 {
-    const struct rm_view_terms terms = {.runs = &run, .count = 1, .form = RM_FORM_HTML};
+    const struct rm_reader *reader = rm_reader();
     rm_buffer_init(page, LARGEST_PAGE);
-    return run->node_count > 0 && rm_view_write(page, &terms) == RESMON_OK;
+    return run->node_count > 0 && reader != NULL &&
+           reader->write(page, run, RM_READER_HTML, 0) == RESMON_OK;
 }

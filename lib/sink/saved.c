@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Owns the sinks that save the run to a file in one of the formats, now and then and at the end:
- * run documents, traces and pages.
+ * Owns the sinks that save the run to a file in one of the formats, now and then and at the end.
  */
 #include "sink/sinks.h"
 
@@ -10,14 +9,13 @@
 #include "base/status.h"
 #include "base/text.h"
 #include "format/document.h"
-#include "format/trace.h"
 #include "os/identity.h"
 #include "os/infile.h"
 #include "os/outfile.h"
+#include "os/reader.h"
 #include "run/run.h"
 #include "sink/saver.h"
 #include "store/facts.h"
-#include "view/view.h"
 
 #define HEAD_BYTES 4096 /* has the facts of the run in it */
 
@@ -69,51 +67,28 @@ resmon_status rm_json_sink_new(const resmon_json_options *options, struct rm_sin
     return rm_saver_new(&saver, ret_sink);
 }
 
-/* ---- traces ------------------------------------------------------------------------------- */
+/* ---- what the reader writes --------------------------------------------------------------- */
 
-static resmon_status save_trace(const resmon_run *run, const char *path)
-{
-    return rm_trace_save(&run, 1, path);
-}
+#define RM_SAVED(sink, options_of, what)                                                    \
+    static resmon_status save_##sink(const resmon_run *run, const char *path)               \
+    {                                                                                       \
+        const struct rm_reader *reader = rm_reader();                                       \
+        return reader != NULL ? reader->save(run, what, path) : RESMON_ENOTSUP;             \
+    }                                                                                       \
+    resmon_status rm_##sink##_sink_new(const options_of *options, struct rm_sink *ret_sink) \
+    {                                                                                       \
+        const struct rm_saver saver = {.name = #sink,                                       \
+                                       .pattern = options->path,                            \
+                                       .interval_ms = options->interval_ms,                 \
+                                       .save = save_##sink};                                \
+        resmon_status status = rm_reader_check();                                           \
+        return status == RESMON_OK ? rm_saver_new(&saver, ret_sink) : status;               \
+    }
 
-resmon_status rm_trace_sink_new(const resmon_trace_options *options, struct rm_sink *ret_sink)
-{
-    const struct rm_saver saver = {.name = "trace",
-                                   .pattern = options->path,
-                                   .interval_ms = options->interval_ms,
-                                   .save = save_trace};
-    return rm_saver_new(&saver, ret_sink);
-}
-
-/* ---- pages ---------------------------------------------------------------------------------- */
-
-static resmon_status save_html(const resmon_run *run, const char *path)
-{
-    const struct rm_view_terms terms = {.runs = &run, .count = 1, .form = RM_FORM_HTML};
-    return rm_view_save(path, &terms);
-}
-
-resmon_status rm_html_sink_new(const resmon_page_file_options *options, struct rm_sink *ret_sink)
-{
-    const struct rm_saver saver = {.name = "html",
-                                   .pattern = options->path,
-                                   .interval_ms = options->interval_ms,
-                                   .save = save_html};
-    return rm_saver_new(&saver, ret_sink);
-}
-
-static resmon_status save_markdown(const resmon_run *run, const char *path)
-{
-    const struct rm_view_terms terms = {.runs = &run, .count = 1, .form = RM_FORM_MARKDOWN};
-    return rm_view_save(path, &terms);
-}
-
-resmon_status rm_markdown_sink_new(const resmon_page_file_options *options,
-                                   struct rm_sink *ret_sink)
-{
-    const struct rm_saver saver = {.name = "markdown",
-                                   .pattern = options->path,
-                                   .interval_ms = options->interval_ms,
-                                   .save = save_markdown};
-    return rm_saver_new(&saver, ret_sink);
-}
+RM_SAVED(trace, resmon_trace_options, RM_READER_TRACE)
+RM_SAVED(html, resmon_page_file_options, RM_READER_HTML)
+RM_SAVED(markdown, resmon_page_file_options, RM_READER_MARKDOWN)
+RM_SAVED(pprof, resmon_stacks_options, RM_READER_PPROF)
+RM_SAVED(folded, resmon_stacks_options, RM_READER_FOLDED_CPU)
+RM_SAVED(folded_memory, resmon_stacks_options, RM_READER_FOLDED_MEMORY)
+RM_SAVED(folded_file, resmon_stacks_options, RM_READER_FOLDED_FILE)

@@ -2,7 +2,6 @@
 #include "stack/naming.h"
 
 #include <stdbool.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -15,10 +14,8 @@
  * the module itself has them.  The debug file of the C library takes some 30 ms to unpack. */
 #define LIGHT_SHARE 0.05
 
-#define LEFT_OUT    "names are left out: "
-#define MOST_NAMED  3U   /* stripped modules that are named in a reason */
-#define MOST_PATH   256  /* of each */
-#define MOST_REASON 8192 /* of all */
+#define MOST_NAMED 3U  /* stripped modules that are named in a reason */
+#define MOST_PATH  256 /* of each */
 
 struct rm_naming {
     char *debug_root;                /* NULL: the usual one */
@@ -331,65 +328,15 @@ static void write_reason(const struct work *work, struct rm_buffer *text)
     write_stripped(work, text);
 }
 
-/* `text` behind what a reason says already, but of names that were left out; in the arena.  NULL:
- * no memory. */
-static const char *join(struct resmon_run *run, const char *reason, const char *text)
-{
-    struct rm_buffer joined;
-    const char *left_out = strstr(reason, LEFT_OUT);
-    size_t length = left_out != NULL ? (size_t)(left_out - reason) : strlen(reason);
-    length -= left_out != NULL && length >= 2 ? 2 : 0; /* "; " */
-    if (left_out == NULL && strstr(reason, text) != NULL) {
-        return reason;
-    }
-    rm_buffer_init(&joined, (size_t)2 * MOST_REASON);
-    rm_buffer_add(&joined, reason, length < MOST_REASON ? length : MOST_REASON);
-    rm_buffer_printf(&joined, "%s%s", length > 0 && text[0] != '\0' ? "; " : "", text);
-    const char *kept = joined.status == RESMON_OK
-                           ? rm_arena_text(&run->strings, joined.text, joined.length)
-                           : NULL;
-    rm_buffer_free(&joined);
-    return kept;
-}
-
-/* Of all kinds that were sampled; false: no memory. */
-static bool join_reasons(struct resmon_run *run, const char *text,
-                         const char *reasons[RM_STACK_KINDS])
-{
-    bool is_whole = true;
-    for (size_t i = 0; i < RM_STACK_KINDS; i++) {
-        const struct rm_run_stack_kind *kind = &run->profile.kinds[i];
-        reasons[i] = kind->status == RESMON_OK ? join(run, kind->reason, text) : kind->reason;
-        is_whole = is_whole && reasons[i] != NULL;
-    }
-    return is_whole;
-}
-
-static void set_reasons(struct rm_run_profile *profile, const char *const reasons[RM_STACK_KINDS])
-{
-    for (size_t i = 0; i < RM_STACK_KINDS; i++) {
-        profile->kinds[i].reason = reasons[i] != NULL ? reasons[i] : profile->kinds[i].reason;
-    }
-}
-
-static resmon_status make_reasons(const struct work *work, const char *reasons[RM_STACK_KINDS])
+static resmon_status add_reasons(const struct work *work)
 {
     struct rm_buffer text;
-    rm_buffer_init(&text, MOST_REASON);
+    rm_buffer_init(&text, RM_PROFILE_REASON_BYTES);
     write_reason(work, &text);
     bool is_whole = text.status == RESMON_OK &&
-                    join_reasons(work->run, text.length > 0 ? text.text : "", reasons);
+                    rm_profile_add_reason(work->run, text.length > 0 ? text.text : "");
     rm_buffer_free(&text);
     return is_whole ? RESMON_OK : no_memory();
-}
-
-static void leave_out(struct resmon_run *run, const char *why)
-{
-    char text[RM_ERROR_TEXT_BYTES + sizeof LEFT_OUT];
-    const char *reasons[RM_STACK_KINDS];
-    (void)snprintf(text, sizeof text, LEFT_OUT "%s", why);
-    (void)join_reasons(run, text, reasons);
-    set_reasons(&run->profile, reasons);
 }
 
 /* ---- the profile ------------------------------------------------------------------------ */
@@ -435,14 +382,12 @@ static uint32_t *make_frames(const struct work *work, size_t *starts)
 /* As a whole, or not at all. */
 static resmon_status apply(struct work *work)
 {
-    const char *reasons[RM_STACK_KINDS];
     struct rm_run_profile *profile = &work->run->profile;
     size_t *starts = rm_alloc(profile->frame_count + 1, sizeof *starts);
     uint32_t *frames = starts != NULL ? make_frames(work, starts) : NULL;
     struct rm_run_place *places =
         rm_arena_alloc(&work->run->strings, work->place_count, sizeof *places);
-    resmon_status status =
-        frames != NULL && places != NULL ? make_reasons(work, reasons) : no_memory();
+    resmon_status status = frames != NULL && places != NULL ? add_reasons(work) : no_memory();
     if (status == RESMON_OK) {
         memcpy(places, work->places, work->place_count * sizeof *places);
         move_stacks(profile, starts);
@@ -450,7 +395,6 @@ static resmon_status apply(struct work *work)
         profile->frames = frames;
         profile->places = places;
         profile->place_count = work->place_count;
-        set_reasons(profile, reasons);
     }
     rm_free(starts);
     return status;
@@ -466,7 +410,7 @@ static resmon_status fill(struct rm_naming *naming, struct resmon_run *run)
     if (status == RESMON_OK) {
         status = apply(&work);
     } else if (status != RESMON_ENOMEM) {
-        leave_out(run, resmon_last_error());
+        rm_profile_leave_names_out(run, resmon_last_error());
         rm_buffer_free(&naming->request);
         status = RESMON_OK;
     }
@@ -536,14 +480,7 @@ resmon_status rm_naming_fill(struct rm_naming *naming, struct resmon_run *run)
 void rm_naming_try(struct rm_naming *naming, struct resmon_run *run)
 {
     if (rm_naming_fill(naming, run) == RESMON_ENOMEM) {
-        leave_out(run, "out of memory");
+        rm_profile_leave_names_out(run, "out of memory");
     }
     rm_profile_trim(&run->profile);
-}
-
-void rm_naming_put_off(struct resmon_run *run)
-{
-    if (run->profile.place_count > 0) {
-        leave_out(run, "they are looked up when the run ends, or when it is loaded");
-    }
 }

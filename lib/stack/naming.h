@@ -32,9 +32,6 @@ resmon_status rm_naming_fill(struct rm_naming *naming, struct resmon_run *run);
  * (rm_profile_trim()). */
 void rm_naming_try(struct rm_naming *naming, struct resmon_run *run);
 
-/** Leaves the names to another time, and says so: to the end of the run, or when it is loaded. */
-void rm_naming_put_off(struct resmon_run *run);
-
 void rm_naming_free(struct rm_naming *naming);
 
 #endif

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#define _GNU_SOURCE /* dl_iterate_phdr */
 #include "stack/symbolizer.h"
 
-#include <link.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -17,50 +15,17 @@
 #include "names/names.h"
 #include "names/protocol.h"
 #include "os/helper.h"
-#include "os/identity.h"
+#include "os/library.h"
 #include "os/memory_room.h"
 
 #define PROGRAM       "resmon-names"
 #define MOST_DATA     (UINT64_C(4) << 30)
 #define RESERVE_BYTES (UINT64_C(4) << 20) /* for what else goes on in a limited control group */
-#define MOST_PATH     2048
 
 /* In programs that have it in themselves, as the command. */
 extern RM_WEAK int rm_names_main(void);
 
 /* ---- where it is ------------------------------------------------------------------------ */
-
-/* The file that this code is in; "": not known. */
-struct place {
-    uintptr_t address;
-    char path[MOST_PATH];
-};
-
-static int find_object(struct dl_phdr_info *info, size_t size, void *place_)
-{
-    struct place *place = place_;
-    (void)size;
-    for (size_t i = 0; i < info->dlpi_phnum; i++) {
-        const ElfW(Phdr) *part = &info->dlpi_phdr[i];
-        uintptr_t low = info->dlpi_addr + part->p_vaddr;
-        if (part->p_type == PT_LOAD && place->address - low < part->p_memsz) {
-            (void)rm_text_set(place->path, sizeof place->path, info->dlpi_name);
-            return 1;
-        }
-    }
-    return 0;
-}
-
-/* The program itself has no name there, and what it was called with is not to be trusted. */
-static void find_own_file(char path[MOST_PATH])
-{
-    struct place place = {.address = (uintptr_t)&rm_symbolizer};
-    (void)dl_iterate_phdr(find_object, &place);
-    if (place.path[0] == '\0') {
-        rm_identity_program(place.path, sizeof place.path);
-    }
-    (void)rm_text_set(path, MOST_PATH, place.path[0] == '/' ? place.path : "");
-}
 
 static bool is_there(const char *path)
 {
@@ -70,13 +35,14 @@ static bool is_there(const char *path)
 
 /* Beside the library, as in a wheel or a build; from there as it was installed, also where all of
  * that was moved; where it was installed. */
-static bool find_program(const char *own_file, char path[MOST_PATH])
+static bool find_program(const char *own_file, char path[RM_LIBRARY_PATH_BYTES])
 {
     static const char *const beside[] = {PROGRAM, RM_LIBEXEC_FROM_LIB "/" PROGRAM};
     const char *slash = strrchr(own_file, '/');
     int directory = slash != NULL ? (int)(slash - own_file) : 0;
     for (size_t i = 0; slash != NULL && i < RM_ARRAY_LEN(beside); i++) {
-        if (snprintf(path, MOST_PATH, "%.*s/%s", directory, own_file, beside[i]) < MOST_PATH &&
+        if (snprintf(path, RM_LIBRARY_PATH_BYTES, "%.*s/%s", directory, own_file, beside[i]) <
+                RM_LIBRARY_PATH_BYTES &&
             is_there(path)) {
             return true;
         }
@@ -87,7 +53,7 @@ static bool find_program(const char *own_file, char path[MOST_PATH])
 #endif
     };
     for (size_t i = 0; i < RM_ARRAY_LEN(fixed); i++) {
-        if (rm_text_set(path, MOST_PATH, fixed[i]) > 0 && is_there(path)) {
+        if (rm_text_set(path, RM_LIBRARY_PATH_BYTES, fixed[i]) > 0 && is_there(path)) {
             return true;
         }
     }
@@ -109,22 +75,22 @@ static uint64_t most_data(void)
 }
 
 /* Whose the library is, the program may be. */
-static resmon_status find(struct rm_helper *helper, char path[MOST_PATH])
+static resmon_status find(struct rm_helper *helper, char path[RM_LIBRARY_PATH_BYTES])
 {
-    char own_file[MOST_PATH];
+    char own_file[RM_LIBRARY_PATH_BYTES];
     struct stat info = {0};
     if (rm_symbolizer.program != NULL) {
         helper->owner = geteuid();
         helper->group = getegid();
-        (void)rm_text_set(path, MOST_PATH, rm_symbolizer.program);
+        (void)rm_text_set(path, RM_LIBRARY_PATH_BYTES, rm_symbolizer.program);
         return RESMON_OK;
     }
-    find_own_file(own_file);
+    rm_library_own_file(own_file);
     (void)stat(rm_names_main != NULL ? RM_HELPER_SELF : own_file, &info);
     helper->owner = info.st_uid;
     helper->group = info.st_gid;
     if (rm_names_main != NULL) {
-        (void)rm_text_set(path, MOST_PATH, RM_HELPER_SELF);
+        (void)rm_text_set(path, RM_LIBRARY_PATH_BYTES, RM_HELPER_SELF);
         return RESMON_OK;
     }
     return find_program(own_file, path)
@@ -134,7 +100,7 @@ static resmon_status find(struct rm_helper *helper, char path[MOST_PATH])
 
 static resmon_status ask(const struct rm_buffer *request, struct rm_buffer *reply)
 {
-    char path[MOST_PATH];
+    char path[RM_LIBRARY_PATH_BYTES];
     struct rm_helper helper = {
         .path = path,
         .name = PROGRAM,

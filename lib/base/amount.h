@@ -2,8 +2,8 @@
 /*
  * Owns amounts as people say them: "10ms", "1.5MiB", "3kJ".
  */
-#ifndef RM_COMPARE_AMOUNT_H
-#define RM_COMPARE_AMOUNT_H
+#ifndef RM_BASE_AMOUNT_H
+#define RM_BASE_AMOUNT_H
 
 #include <stdbool.h>
 #include <stddef.h>

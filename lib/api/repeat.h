@@ -3,8 +3,8 @@
  * Owns runs of a group that no monitor observed: calls of a function of this process, again and
  * again, and processes of which their parent knows what they used.
  */
-#ifndef RM_ENGINE_REPEAT_H
-#define RM_ENGINE_REPEAT_H
+#ifndef RM_API_REPEAT_H
+#define RM_API_REPEAT_H
 
 #include <resmon/compare.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #define _DEFAULT_SOURCE /* getrusage */
-#include "engine/repeat.h"
+#include "api/repeat.h"
 
 #include <math.h>
 #include <sys/resource.h>

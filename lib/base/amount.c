@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "compare/amount.h"
+#include "base/amount.h"
 
 #include <stdio.h>
 #include <string.h>
