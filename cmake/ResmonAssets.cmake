@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# The scripts and styles of report pages (lib/view) as a source file of C, with the hash of each, by which the page's policy
+# The scripts and styles of report pages (lib/reader/view) as a source file of C, with the hash of each, by which the page's policy
 # knows its scripts.  Run with -P: OUTPUT, and DIRECTORY with the files; included for the function that asks for that.
 set(resmon_assets uplot_script:vendor/uplot/uPlot.iife.min.js uplot_style:vendor/uplot/uPlot.min.css script:page.js
   style:page.css)

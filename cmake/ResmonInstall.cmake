@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
 include(CMakePackageConfigHelpers)
 
-install(TARGETS resmon resmon-static EXPORT resmon-targets
+install(TARGETS resmon resmon-static resmon-reader resmon-reader-static EXPORT resmon-targets
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(TARGETS resmon-names RUNTIME DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/resmon)
 install(DIRECTORY include/resmon DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
-install(FILES lib/format/resmon-run.schema.json DESTINATION ${CMAKE_INSTALL_DATADIR}/resmon)
+install(FILES lib/common/format/resmon-run.schema.json DESTINATION ${CMAKE_INSTALL_DATADIR}/resmon)
 install(FILES LICENSE README.md CHANGELOG.md CONTRIBUTING.md SECURITY.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR} FILES_MATCHING PATTERN "*.md")
 # Documents link to headers as they do in the repository.
@@ -13,7 +13,7 @@ if(NOT IS_ABSOLUTE "${CMAKE_INSTALL_DOCDIR}")
   file(RELATIVE_PATH resmon_docs_to_headers ${CMAKE_INSTALL_FULL_DOCDIR} ${CMAKE_INSTALL_FULL_INCLUDEDIR})
   install(CODE "file(CREATE_LINK \"${resmon_docs_to_headers}\" \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_DOCDIR}/include\" SYMBOLIC)")
 endif()
-install(FILES lib/view/vendor/uplot/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} RENAME LICENSE.uplot)
+install(FILES lib/reader/view/vendor/uplot/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} RENAME LICENSE.uplot)
 # Which the README names; to be built with what pkg-config or find_package(resmon) tells.
 install(DIRECTORY examples DESTINATION ${CMAKE_INSTALL_DOCDIR}
   FILES_MATCHING PATTERN "*.c" PATTERN "*.ipynb" PATTERN "*.png" PATTERN "README.md"
@@ -37,4 +37,5 @@ file(RELATIVE_PATH RESMON_PC_TO_PREFIX
   ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
 list(JOIN RESMON_PC_LIBRARIES " " RESMON_PC_LIBRARIES_TEXT)
 configure_file(cmake/resmon.pc.in ${PROJECT_BINARY_DIR}/resmon.pc @ONLY)
-install(FILES ${PROJECT_BINARY_DIR}/resmon.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+configure_file(cmake/resmon-reader.pc.in ${PROJECT_BINARY_DIR}/resmon-reader.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/resmon.pc ${PROJECT_BINARY_DIR}/resmon-reader.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

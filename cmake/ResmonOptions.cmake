@@ -24,7 +24,7 @@ set(RESMON_INCLUDE_DIRS "")
 
 # Libraries of others that may be left out, each by an option RESMON_WITH_<NAME>.  Makes RESMON_HAVE_<NAME>, the
 # definition RM_HAVE_<NAME>, and a row of features.inc, by which the library says what it lacks
-# (lib/base/feature.h).  Which files are left out, and what stands in for them, is said in CMakeLists.txt.
+# (lib/common/base/feature.h).  Which files are left out, and what stands in for them, is said in CMakeLists.txt.
 set_property(GLOBAL PROPERTY resmon_features "/* Made by cmake/ResmonOptions.cmake. */\n")
 function(resmon_feature name what is_built)
   if(is_built)
@@ -99,7 +99,8 @@ function(resmon_set_up_internal target)
   target_compile_features(${target} PUBLIC c_std_11)
   set_target_properties(${target} PROPERTIES C_EXTENSIONS OFF)
   target_include_directories(${target} PUBLIC
-    ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/lib ${PROJECT_BINARY_DIR}/generated)
+    ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/lib/common ${PROJECT_SOURCE_DIR}/lib/recorder
+    ${PROJECT_SOURCE_DIR}/lib/reader ${PROJECT_BINARY_DIR}/generated)
   target_compile_definitions(${target} PUBLIC _POSIX_C_SOURCE=200809L ${RESMON_DEFINITIONS})
   target_compile_options(${target} PRIVATE ${RESMON_WARNINGS} -fno-common)
   target_include_directories(${target} SYSTEM PRIVATE ${RESMON_INCLUDE_DIRS})

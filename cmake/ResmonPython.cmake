@@ -27,7 +27,7 @@ if(PROJECT_IS_TOP_LEVEL AND RESMON_PYTHON_FOUND)
   file(GLOB resmon_headers CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/include/resmon/*.h)
   add_custom_command(OUTPUT ${resmon_made}
     COMMAND ${RESMON_PYTHON_FOUND} ${PROJECT_SOURCE_DIR}/cmake/make_python.py ${resmon_package}
-    DEPENDS ${resmon_headers} ${PROJECT_SOURCE_DIR}/lib/run/records.def ${PROJECT_SOURCE_DIR}/cmake/make_python.py
+    DEPENDS ${resmon_headers} ${PROJECT_SOURCE_DIR}/lib/common/run/records.def ${PROJECT_SOURCE_DIR}/cmake/make_python.py
       ${PROJECT_SOURCE_DIR}/cmake/make_records.py ${resmon_package}/__init__.py VERBATIM)
   set(all "")
   if(RESMON_BUILD_TESTS)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# Tables of lib/carbon: each CSV file of lib/carbon/data becomes rows of C at build time.
+# Tables of lib/carbon: each CSV file of lib/common/carbon/data becomes rows of C at build time.
 #
 #   country.csv: FRA,FR,France,56.039,2023     with TYPES ssnn. (the dot: left out)
 #   country.inc: RM_ROW("FRA", "FR", 56.039, 2023)

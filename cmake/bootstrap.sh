@@ -230,7 +230,7 @@ demo() {
     say "run document: build/demo/run.json; index: build/demo/words.gz"
     say "a program that knows nothing of libresmon: resmon run --stacks=cpu+memory -- gcc -O2 -c ..."
     (cd "$root/build/demo" && "$root/build/release/bin/resmon" run --stacks=cpu+memory -o gcc.json -o gcc.folded -- \
-        gcc -O2 -D_GNU_SOURCE -I"$root/include" -I"$root/lib" -c "$root/lib/view/text.c" -o text.o)
+        gcc -O2 -D_GNU_SOURCE -I"$root/include" -I"$root/lib/common" -I"$root/lib/reader" -c "$root/lib/reader/view/text.c" -o text.o)
     "$root/build/release/bin/resmon" report "$root/build/demo/gcc.json"
     say "its stacks: build/demo/gcc.folded, for flamegraph.pl; everything: build/demo/gcc.json"
 }

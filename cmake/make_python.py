@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Makes what Python knows of the C interface, from include/resmon and lib/run/records.def.
+"""Makes what Python knows of the C interface, from include/resmon and lib/common/run/records.def.
 
     make_python.py DIRECTORY
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Makes of lib/run/records.def what is not made by the compiler: the structs of the interface, the JSON Schema of the
+"""Makes of lib/common/run/records.def what is not made by the compiler: the structs of the interface, the JSON Schema of the
 run document and its reference. (Python's classes are made of the structs: make_python.py.)
 
 Without arguments, writes them (the target "records"); with --check fails, and names them, where they are not what
@@ -13,8 +13,8 @@ import textwrap
 from typing import NamedTuple
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
-TABLE = "lib/run/records.def"
-MADE = "Made by cmake/make_records.py from lib/run/records.def: do not edit."
+TABLE = "lib/common/run/records.def"
+MADE = "Made by cmake/make_records.py from lib/common/run/records.def: do not edit."
 
 # Of each type of a member: in C, its size and alignment, in the JSON Schema.
 UNKNOWN = {"type": ["number", "null"]}
@@ -245,7 +245,7 @@ def filled(value):
 
 
 def schema():
-    frame = json.loads((ROOT / "lib/format/resmon-run.schema.in.json").read_text(encoding="utf-8"))
+    frame = json.loads((ROOT / "lib/common/format/resmon-run.schema.in.json").read_text(encoding="utf-8"))
     return json.dumps(filled({"$comment": MADE, **frame}), indent=1, ensure_ascii=False) + "\n"
 
 
@@ -263,7 +263,7 @@ def type_for_people(member):
 
 def reference():
     lines = ["# The run document", "", f"<!-- {MADE} -->", "",
-             "A run as JSON, `format` \"resmon-run\". [`resmon-run.schema.json`](../../lib/format/resmon-run.schema.json) is its JSON",
+             "A run as JSON, `format` \"resmon-run\". [`resmon-run.schema.json`](../../lib/common/format/resmon-run.schema.json) is its JSON",
              "Schema. Units are in the keys or in the table of columns; `null` is an unknown number. Members marked * are present only",
              "if something was measured. `run`, `machine`, `job`, `settings` and `energy` also hold facts by name.", "",
              "Another program may write less: `format`, `version`, `columns` and, in `series`, `t_last_ns` and `last` of each column are",
@@ -284,7 +284,7 @@ def reference():
 
 FILES = {
     "include/resmon/records.h": header,
-    "lib/format/resmon-run.schema.json": schema,
+    "lib/common/format/resmon-run.schema.json": schema,
     "docs/reference/run-document.md": reference,
 }
 

@@ -20,7 +20,7 @@ BUILD, LIBRARY, VERSION, COMPILER = sys.argv[1:]
 OUT = pathlib.Path(BUILD).resolve() / "docs"
 SOURCE, HTML = OUT / "source", OUT / "html"
 PAGES = ("README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md", "LICENSE", "docs", "include", "examples", "lib/README.md",
-         "lib/format/resmon-run.schema.json", "lib/counter/groups.def", "lib/counter/events.def", "lib/view/advice.def",
+         "lib/common/format/resmon-run.schema.json", "lib/common/counter/groups.def", "lib/common/counter/events.def", "lib/reader/view/advice.def",
          "bindings/python/README.md")
 
 

@@ -49,7 +49,7 @@ static int run_verb(const struct cli_command *command, int argc, char **argv)
 }
 
 /* The library in this program starts this program under that name to symbolize addresses
- * (lib/names/names.h): not a verb of the command. */
+ * (lib/reader/names/names.h): not a verb of the command. */
 int rm_names_main(void);
 
 int main(int argc, char **argv)

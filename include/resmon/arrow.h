@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * resmon/arrow.h - the table of a run for pyarrow, polars, DuckDB, R and others, without a copy.
+ * resmon/arrow.h - the table of a run for pyarrow, polars, DuckDB, R and others, without a copy. In
+ * libresmon-reader.
  *
  *     struct ArrowArrayStream stream;
  *     if (resmon_run_export_arrow(run, RESMON_SERIES_VALUE, &stream) == RESMON_OK) {

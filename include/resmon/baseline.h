@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * resmon/baseline.h - energy above idle: the energy of the work (A), of an idle period of the same
- * length (B), and the difference A - B.
+ * length (B), and the difference A - B. In libresmon-reader.
  *
  *     resmon_run *idle, *work;
  *     resmon_monitor *monitor;

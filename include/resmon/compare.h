@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * resmon/compare.h - benchmarks, comparisons of two groups of runs, gates, and trends.
+ * resmon/compare.h - benchmarks, comparisons of two groups of runs, gates, and trends. In
+ * libresmon-reader.
  *
  *     resmon_bench *before, *after;
  *     resmon_diff *diff;

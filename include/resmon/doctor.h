@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * resmon/doctor.h - examines what this user can measure on this machine, and how to enable the
- * rest.
+ * rest. In libresmon-reader.
  *
  *     resmon_doctor *doctor;
  *     char *text;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * resmon/merge.h - merges the runs of a job's nodes and ranks into one run.
+ * resmon/merge.h - merges the runs of a job's nodes and ranks into one run. In libresmon-reader.
  *
  *     resmon_merge *merge;
  *     resmon_run *run, *merged;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * resmon/promql.h - metrics of a Kubernetes pod from the Prometheus of its cluster.
+ * resmon/promql.h - metrics of a Kubernetes pod from the Prometheus of its cluster. In
+ * libresmon-reader.
  *
  *     resmon_promql_options options = {.struct_size = sizeof options};
  *     resmon_pod_peak peak = {.struct_size = sizeof peak};

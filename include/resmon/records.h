@@ -13,7 +13,7 @@
  * Set struct_size to sizeof the structure before a call.  Texts live as long as the run and are
  * never NULL.  NaN: not known.
  *
- * Made by cmake/make_records.py from lib/run/records.def: do not edit.
+ * Made by cmake/make_records.py from lib/common/run/records.def: do not edit.
  */
 #ifndef RESMON_RECORDS_H
 #define RESMON_RECORDS_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * resmon/report.h - reports of runs: text, HTML and Markdown.
+ * resmon/report.h - reports of runs: text, HTML and Markdown. In libresmon-reader.
  *
  *     char *text;
  *     if (resmon_report_text(run, NULL, &text) == RESMON_OK) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * resmon/trace.h - runs as a trace: scopes of each thread over time, with the metrics.
+ * resmon/trace.h - runs as a trace: scopes of each thread over time, with the metrics. In
+ * libresmon-reader.
  *
  *     const resmon_trace_options options = {
  *         .struct_size = sizeof options,

@@ -11,8 +11,8 @@
 #include "../unit/made_unnamed.h"
 #include "bench.h"
 #include "stack/elf_file.h"
-#include "stack/naming.h"
-#include "stack/symbolizer.h"
+#include "symbols/naming.h"
+#include "symbols/symbolizer.h"
 
 #define ADDRESSES 100000
 #define MOST_S    1.0 /* of a file of 29 MiB */

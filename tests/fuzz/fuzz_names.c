@@ -9,8 +9,8 @@
 
 #include "../unit/made_unnamed.h"
 #include "names/protocol.h"
-#include "stack/naming.h"
-#include "stack/symbolizer.h"
+#include "symbols/naming.h"
+#include "symbols/symbolizer.h"
 
 static const uint8_t *reply_bytes;
 static size_t reply_length;

@@ -13,8 +13,8 @@
 #include <resmon/resmon.h>
 
 #include "base/compiler.h"
+#include "export/pprof.h"
 #include "format/json.h"
-#include "format/pprof.h"
 #include "run/run.h"
 
 #define MOST 24

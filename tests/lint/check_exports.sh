@@ -1,17 +1,28 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# The symbols that the shared library exports are the functions and variables that headers declare, and the one by
-# which runtimes of OpenMP find tools.
+# The two shared libraries export together the functions and variables that headers declare, each once, and the recorder
+# the one by which runtimes of OpenMP find tools.  Of its inside it exports what the reader uses and nothing else.
 root=$1
-library=$2
-declared=$(sed -n 's/^\(extern \)\{0,1\}RESMON_API .*\b\(resmon_[a-z0-9_]*\)\((.*\|;\)$/\2/p' "$root"/include/resmon/*.h | sort -u)
-exported=$(nm -D --defined-only "$library" | awk '{print $3}' | sed 's/@.*//' | grep -v '^RESMON_\|^ompt_start_tool$' | sort -u)
-[ -n "$declared" ] || { echo "no declarations found"; exit 1; }
-if [ "$declared" != "$exported" ]; then
-    echo "declared but not exported, or the other way round:"
-    printf '%s\n' "$declared" >/tmp/resmon-declared.$$
-    printf '%s\n' "$exported" | diff /tmp/resmon-declared.$$ -
-    rm -f /tmp/resmon-declared.$$
-    exit 1
-fi
-echo "$(printf '%s\n' "$exported" | wc -l) symbols are exported as declared"
+recorder=$2
+reader=$3
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+# compare WHAT: the files "wanted" and "found".
+compare() {
+    [ -s "$work/wanted" ] || { echo "$1: none found"; exit 1; }
+    diff "$work/wanted" "$work/found" || { echo "$1: < is wanted, > is there"; exit 1; }
+    echo "$(wc -l <"$work/found") $1"
+}
+
+symbols() { # as nm finds them
+    nm -D "$@" | sed -n 's/^.* \([A-Za-z]\) \([A-Za-z_0-9]*\).*$/\2/p'
+}
+
+sed -n 's/^\(extern \)\{0,1\}RESMON_API .*\b\(resmon_[a-z0-9_]*\)\((.*\|;\)$/\2/p' "$root"/include/resmon/*.h | sort >"$work/wanted"
+{ symbols --defined-only "$recorder"; symbols --defined-only "$reader"; } | grep -v '^RESMON_\|^ompt_start_tool$\|^rm_' | sort >"$work/found"
+compare "public symbols are exported as declared"
+
+{ nm -D --undefined-only "$reader" | sed -n 's/^ *U \(rm_[a-z0-9_]*\).*$/\1/p'; echo rm_reader_functions; } | sort >"$work/wanted"
+{ symbols --defined-only "$recorder"; symbols --defined-only "$reader"; } | grep '^rm_' | sort >"$work/found"
+compare "private symbols (RM_SHARED) are exported as used"

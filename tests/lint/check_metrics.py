@@ -5,7 +5,7 @@ import re
 import sys
 
 root = pathlib.Path(sys.argv[1])
-text = (root / "lib/metric/metrics.def").read_text()
+text = (root / "lib/common/metric/metrics.def").read_text()
 rows = re.findall(r'^RM_METRIC\((\d+), (\w+), "([^"]+)", "([^"]+)", (\w+), (\w+), "([^"]+)", "([^"]+)"\)$',
                   text, re.M)
 problems = []
@@ -17,7 +17,7 @@ for earlier, later in zip(rows, rows[1:]):
 for column, what in ((1, "token"), (2, "name")):
     values = [row[column] for row in rows]
     problems += [f"metrics.def: {what} {v} twice" for v in sorted(set(values)) if values.count(v) > 1]
-collectors = "".join(path.read_text() for path in (root / "lib/collect").glob("*.c"))
+collectors = "".join(path.read_text() for path in (root / "lib/recorder/collect").glob("*.c"))
 for number, token, name, unit, kind, level, origin, help_ in rows:
     if not re.search(rf"\bRM_{token}\b", collectors):
         problems.append(f"metrics.def: no collector reads {name}")

@@ -17,7 +17,7 @@ except ImportError:
 if not hello.exists():
     print("skipped: the examples are not built")
     sys.exit(77)
-schema = json.loads((root / "lib/format/resmon-run.schema.json").read_text())
+schema = json.loads((root / "lib/common/format/resmon-run.schema.json").read_text())
 jsonschema.Draft7Validator.check_schema(schema)
 # No program here takes stacks for sure, or has checkpoints: a document that was made with some.
 stacks = json.loads((root / "tests/fuzz/corpus/document/stacks.json").read_text())

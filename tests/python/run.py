@@ -38,7 +38,7 @@ OF_THE_VERSION = ("test_import", "test_library", "test_monitor", "test_scopes", 
 # What needs whole systems, or commands, of others: tests/locks/engines.in has them.
 BESIDE_OTHERS = ("test_engines", "test_reportseff")
 # What a wheel holds besides the files of bindings/python/resmon.
-BUILT = {"resmon/libresmon.so.0", "resmon/libcjson.so.1", "resmon/LICENSE", "resmon/LICENSE.cjson", "resmon/LICENSE.uplot",
+BUILT = {"resmon/libresmon.so.0", "resmon/libresmon-reader.so.0", "resmon/libcjson.so.1", "resmon/LICENSE", "resmon/LICENSE.cjson", "resmon/LICENSE.uplot",
          "resmon/bin/resmon", "resmon/resmon-names", "resmon/_generated.py", "resmon/_generated_records.py", "resmon/__init__.pyi"}
 
 OUTSIDE = """
@@ -50,9 +50,10 @@ with resmon.Monitor(interval=0.01) as monitor:
 monitor.save("run.json")
 run = resmon.load("run.json")
 assert [scope.path for scope in run.scopes] == ["sum"], run.scopes
+assert "sum" in run.summary.text(), run.summary.text()
 assert run.scopes[0].calls == 1 and 0 < run.scopes[0].wall_s < 60, run.scopes[0]
-libraries = {line.split()[-1] for line in open("/proc/self/maps") if "/libresmon.so" in line or "/libcjson.so" in line}
-assert len(libraries) == 2 and all(path.startswith(sys.prefix) for path in libraries), libraries
+libraries = {line.split()[-1] for line in open("/proc/self/maps") if "/libresmon" in line or "/libcjson.so" in line}
+assert len(libraries) == 3 and all(path.startswith(sys.prefix) for path in libraries), libraries
 print(f"resmon {resmon.__version__} on Python {sys.version.split()[0]}: {run.scopes[0]}")
 """
 

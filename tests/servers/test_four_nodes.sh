@@ -16,14 +16,14 @@ if [ "${3:-}" != --inside ]; then
 fi
 
 work=$4
-cp -r "$source/lib/base" "$work/corpus"
+cp -r "$source/lib/common/base" "$work/corpus"
 # The index and the document of the program's own monitor are of no interest, but must not collide.
 # The example leaves its memory to the kernel; that is no leak.
 export ASAN_OPTIONS="${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0"
 # shellcheck disable=SC2016 # for each task's shell
 sh "$servers/four_nodes.sh" "json=run-%p.json" "$work" \
     sh -c 'exec "$0" corpus "words.$SLURM_PROCID.gz" "own.$SLURM_PROCID.json"' "$wordindex"
-"${RESMON_PYTHON:?names the interpreter}" - "$work" "$source/lib/format/resmon-run.schema.json" <<'END'
+"${RESMON_PYTHON:?names the interpreter}" - "$work" "$source/lib/common/format/resmon-run.schema.json" <<'END'
 import json
 import pathlib
 import sys

@@ -22,8 +22,8 @@
 #include "base/status.h"
 #include "names/protocol.h"
 #include "stack/elf_file.h"
-#include "stack/naming.h"
-#include "stack/symbolizer.h"
+#include "symbols/naming.h"
+#include "symbols/symbolizer.h"
 #include "unit/made_unnamed.h"
 #include "unit/sanitizer.h"
 

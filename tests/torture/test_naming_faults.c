@@ -19,7 +19,7 @@
 #include "format/json.h"
 #include "run/run.h"
 #include "stack/handler.h"
-#include "stack/symbolizer.h"
+#include "symbols/symbolizer.h"
 
 #define MOST_K     20000
 #define BURN_NS    (60 * RM_NS_PER_MS)

@@ -14,9 +14,9 @@
 #include <unistd.h>
 
 #include "base/fault.h"
+#include "export/trace.h"
 #include "format/csv.h"
 #include "format/json.h"
-#include "format/trace.h"
 #include "metric/metric.h"
 #include "net/http.h"
 #include "run/record.h"

@@ -21,7 +21,7 @@
 #include "base/clock.h"
 #include "base/compiler.h"
 #include "stack/handler.h"
-#include "stack/symbolizer.h"
+#include "symbols/symbolizer.h"
 
 #define DOCUMENT "test_small_stack.json"
 #define SAVED    "test_small_stack_saved.json"

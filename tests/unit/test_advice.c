@@ -5,8 +5,8 @@
  */
 #include "runs.h"
 
+#include "merge/job_use.h"
 #include "metric/metric.h"
-#include "run/job_use.h"
 #include "run/record.h"
 #include "run/run.h"
 #include "view/advice.h"

@@ -346,6 +346,7 @@ static resmon_line_site line = {__FILE__, "test", 3, 0, 0};
     R(resmon_monitor_scopes, (void)resmon_monitor_scopes(it.monitor, &it.made); free_made())      \
     R(resmon_monitor_sources, (void)resmon_monitor_sources(it.monitor, &it.made); free_made())    \
     R(resmon_monitor_remarks, (void)resmon_monitor_remarks(it.monitor, &it.text); free_text())    \
+    R(resmon_load_reader, (void)resmon_load_reader())                                             \
     R(resmon_monitor_save, (void)resmon_monitor_save(it.monitor, it.path[4]))                     \
     R(resmon_monitor_new, {                                                                       \
         resmon_monitor_options options = {.struct_size = sizeof options,                          \

@@ -22,8 +22,8 @@
 #include "run/run.h"
 #include "sanitizer.h"
 #include "stack/handler.h"
-#include "stack/symbolizer.h"
 #include "stack_tests.h"
+#include "symbols/symbolizer.h"
 
 #define MIB      ((size_t)1 << 20)
 #define NOINLINE __attribute__((noinline))

@@ -23,8 +23,8 @@
 #include "os/vdso.h"
 #include "random.h"
 #include "stack/elf_file.h"
-#include "stack/naming.h"
-#include "stack/symbolizer.h"
+#include "symbols/naming.h"
+#include "symbols/symbolizer.h"
 
 static bool has_binutils;
 

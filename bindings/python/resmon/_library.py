@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Finds and loads libresmon.so, and declares its functions.
+"""Finds and loads libresmon.so, and libresmon-reader.so when it is wanted, and declares its functions.
 
 The library is, in this order: the file in the variable RESMON_LIBRARY; a library that this process has already
 loaded; the one in the wheel; the one of the system. A C extension may have scopes of its own: there must be one
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 SONAME = "libresmon.so.0"
+READER_SONAME = "libresmon-reader.so.0"
 _RTLD_NOLOAD = getattr(os, "RTLD_NOLOAD", 4)
 
 
@@ -84,6 +85,17 @@ _QUICK = frozenset("monitor_tag task_begin task_here task_end task_fail watch_be
                    "scope_begin scope_begin_under scope_end scope_fail scope_resumed scope_here".split())
 
 
+def _from_reader(name):
+    """Finds what the other library has, which libresmon loads from beside itself."""
+    try:
+        if _library.resmon_load_reader() != 0:
+            raise LibraryError(f"{name} is not there: {last_error()}")
+        return ctypes.CDLL(READER_SONAME, mode=ctypes.DEFAULT_MODE | _RTLD_NOLOAD)[name]
+    except (AttributeError, OSError):
+        raise LibraryError(f"{path} (libresmon {version}) has no {name}: this package and the library are not from the same "
+                           "release") from None
+
+
 class _Functions:
     """The library's functions, without ``resmon_``; each gets its prototype on first use.
 
@@ -96,8 +108,7 @@ class _Functions:
         try:
             function = (_quick if name in _QUICK else _library)["resmon_" + name]
         except AttributeError:
-            raise LibraryError(f"{path} (libresmon {version}) has no resmon_{name}: this package and the library are not "
-                               "from the same release") from None
+            function = _from_reader("resmon_" + name)
         result, *arguments = _abi.FUNCTIONS[name].split()
         function.restype, function.argtypes = _abi.type_of(result), [*map(_abi.type_of, arguments)]
         if result == "status":

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The metrics of each view, with labels and units: the table of the library (lib/metric/views.def), as it was built."""
+"""The metrics of each view, with labels and units: the table of the library (lib/common/metric/views.def), as it was built."""
 from collections import namedtuple
 from functools import lru_cache
 

@@ -111,7 +111,7 @@ def test_an_old_file_is_a_run(shape, tmp_path):
 @pytest.mark.parametrize("shape", formats.SHAPES)
 def test_its_document_is_as_the_schema_has_it(shape):
     jsonschema = pytest.importorskip("jsonschema", reason="jsonschema is not installed")
-    schema = json.loads((ROOT / "lib/format/resmon-run.schema.json").read_text())
+    schema = json.loads((ROOT / "lib/common/format/resmon-run.schema.json").read_text())
     for run in runs_of(document(OLD[shape])):
         jsonschema.validate(run.document(), schema)
 

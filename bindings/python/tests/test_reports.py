@@ -741,7 +741,7 @@ def test_a_report_changes_no_run(run, tmp_path):
 def test_numbers_of_charts_are_those_of_the_library(page):
     """The text of the script that makes them, without the rest of it."""
     from resmon import human
-    script = (HERE.parents[2] / "lib/view/page.js").read_text(encoding="utf-8")
+    script = (HERE.parents[2] / "lib/reader/view/page.js").read_text(encoding="utf-8")
     script = script[script.index("// ---- numbers for people"):script.index("const TIME_STEPS")]
     values = [0, -0.25, -0.04, -1e-15, 1.5, 48.25, 7, 9999, 99.84, 119.94, 119.96, 3599.6, 7199.6, 90000, 999.96, 3.6e6,
               1023.6]

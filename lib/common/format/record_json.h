@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Owns how the records of a run (run/records.def) stand in a run document: each an object, its
+ * members by their keys.
+ */
+#ifndef RM_FORMAT_RECORD_JSON_H
+#define RM_FORMAT_RECORD_JSON_H
+
+#include "base/compiler.h"
+#include "format/json.h"
+#include "format/json_writer.h"
+#include "run/record.h"
+#include "run/run.h"
+
+/** Puts the members of a record into the object that is open. */
+void rm_record_put(struct rm_json_writer *writer, enum rm_record_name name, const void *record,
+                   const struct resmon_run *run);
+
+/** Puts an object of a record, and a list of such objects. */
+struct rm_record_list {
+    const void *first;
+    size_t count, stride;
+};
+void rm_record_put_object(struct rm_json_writer *writer, const char *key, enum rm_record_name name,
+                          const void *record, const struct resmon_run *run);
+void rm_record_put_list(struct rm_json_writer *writer, const char *key, enum rm_record_name name,
+                        struct rm_record_list list, const struct resmon_run *run);
+
+/* Of a member of the run that is an array, and its number. */
+#define RM_RECORD_PUT_LIST(writer, key, name, run, list, count)                                 \
+    rm_record_put_list(writer, key, name,                                                       \
+                       (struct rm_record_list){(run)->list, (run)->count, sizeof *(run)->list}, \
+                       run)
+
+/** An address, as text: a number of JSON need not hold 64 bits.  false: it is none. */
+void rm_record_put_address(struct rm_json_writer *writer, const char *key, uint64_t address);
+bool rm_record_read_address(const struct rm_json *value, uint64_t *ret_address);
+
+/** A time since 1970, as "2026-11-21T08:33:18.123456789Z"; 0: not known. */
+RM_SHARED void rm_record_put_time(struct rm_json_writer *writer, const char *key,
+                                  int64_t realtime_ns);
+RM_SHARED int64_t rm_record_read_time(const struct rm_json *value);
+
+/**
+ * Reads a record from an object, or from anything else, of which nothing is known.  A document is
+ * outside input: what is missing or of another type is not known, and a number that its type cannot
+ * hold is 0.  RESMON_ENOMEM; RESMON_EFORMAT for an address that is none.
+ */
+resmon_status rm_record_read(const struct rm_json *object, enum rm_record_name name, void *record,
+                             struct resmon_run *run);
+
+/** Whether a record has a member of that key. */
+bool rm_record_has_key(enum rm_record_name name, const char *key);
+
+#endif

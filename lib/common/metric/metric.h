@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Owns the one table of metrics (metrics.def) and look-ups in it.
+ */
+#ifndef RM_METRIC_METRIC_H
+#define RM_METRIC_METRIC_H
+
+#include <stdint.h>
+
+#include <resmon/metric.h>
+
+/** RM_PROC_MEM_RSS and so on: the pinned ids. */
+enum rm_metric_id {
+#define RM_METRIC(id, token, name, unit, kind, level, origin, help) RM_##token = (id),
+#include "base/compiler.h"
+#include "metric/metrics.def"
+#undef RM_METRIC
+    RM_METRIC_IDS /* all are below, as they ascend */
+};
+
+/* Set in rm_metric.kind: the gauge is of the time since the reading before. */
+#define RM_INTERVAL  0x100
+#define RM_KIND_MASK 0xff
+
+/* Without pointers: a pointer costs 24 bytes of relocation beside its own 8. */
+struct rm_metric {
+    uint16_t id;
+    uint16_t kind; /* RESMON_GAUGE or RESMON_COUNTER; with RM_INTERVAL: INTERVAL or GROWTH */
+    uint16_t level;
+    uint16_t name, unit, origin, help; /* where they begin in the texts of the table */
+};
+
+/** Texts of a row; static. */
+RM_SHARED const char *rm_metric_name(const struct rm_metric *metric);
+RM_SHARED const char *rm_metric_unit(const struct rm_metric *metric);
+RM_SHARED const char *rm_metric_help(const struct rm_metric *metric);
+RM_SHARED const char *rm_metric_origin(const struct rm_metric *metric);
+
+/** The row with this id, or NULL. */
+RM_SHARED const struct rm_metric *rm_metric_of(uint32_t id);
+
+/** Row `index` of the table, or NULL past the end. */
+RM_SHARED const struct rm_metric *rm_metric_row(size_t index);
+
+/** The row with this name, or NULL. */
+const struct rm_metric *rm_metric_by_name(const char *name);
+
+/** The table's text that is equal to `name`, so that names can be compared by address; `name`
+ * itself where the table has none. */
+const char *rm_metric_own_text(const char *name);
+
+#endif

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Owns the one table of what is shown where (views.def), and what is shown of metrics that it does
+ * not name.  Pure look-ups, for whoever shows a selection of metrics.
+ */
+#ifndef RM_METRIC_VIEW_H
+#define RM_METRIC_VIEW_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <resmon/metric.h>
+
+#include "base/compiler.h"
+#include "metric/metric.h"
+
+/* views.def says what each of them is. */
+enum rm_view {
+    RM_VIEW_SUMMARY,
+    RM_VIEW_TRACE,
+    RM_VIEW_MLFLOW,
+    RM_VIEW_NODE,
+    RM_VIEW_HEADLINE,
+    RM_VIEW_PLOT,
+    RM_VIEW_CHART,
+    RM_VIEW_COMPARE,
+    RM_VIEW_SPARK,
+    RM_VIEW_JOB,
+    RM_VIEW_DETAIL,
+    RM_VIEW_COUNT
+};
+
+#define RM_COLOUR_BOUND (-1)
+
+/** The group of metrics that no row of views.def names. */
+#define RM_VIEW_OTHER "other"
+
+struct rm_view_row {
+    enum rm_view view;
+    const char *group;
+    const struct rm_metric *metric; /* NULL: the head of a group */
+    const char *label;              /* or title */
+    const char *unit;               /* that is shown */
+    double divisor;                 /* value in the metric's unit / divisor = value in `unit` */
+    const struct rm_metric *of;     /* shown as % of this metric; NULL: as it is */
+    int32_t series;                 /* RESMON_SERIES_*, or of RM_VIEW_NODE a RESMON_VIEW_* */
+    int32_t colour;
+};
+
+/** Row `index`: those of views.def in its order, details last; then those of metrics without a row;
+ * false past the end. */
+RM_SHARED bool rm_view_row(size_t index, struct rm_view_row *ret_row);
+
+/**
+ * The next row of a view and group (NULL: of any) from *index on, which moves behind it; false when
+ * there are no more.  Heads of groups are left out.
+ */
+RM_SHARED bool rm_view_next(enum rm_view view, const char *group, size_t *index,
+                            struct rm_view_row *ret_row);
+
+#endif

@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What each consumer asks for: Perfetto knows the file by its first two characters; the Firefox
+ * profiler wants a name in every event; speedscope reads slices only, and all want escaped strings.
+ * Times are microseconds with three places: exact.
+ */
+#include "export/trace.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <resmon/version.h>
+
+#include "base/alloc.h"
+#include "base/number.h"
+#include "base/status.h"
+#include "base/text.h"
+#include "format/json_writer.h"
+#include "metric/view.h"
+
+/* Above every id that Linux gives (PID_MAX_LIMIT): for runs whose ids collide. */
+#define FIRST_FREE_PID 4194305U
+
+/* Two names and two numbers, as they are cut in name_process(). */
+#define PROCESS_NAME_BYTES 640
+
+#define LATEST_NS (INT64_C(1) << 61)
+
+/* A process in the trace: a run with its place on the common clock. */
+struct process {
+    struct rm_json_writer *json;
+    const struct resmon_run *run;
+    int64_t offset_ns; /* of its start */
+    uint64_t pid;
+};
+
+/* ---- pieces ----------------------------------------------------------------------------- */
+
+/* The start of every event, an object: {"ph":"C","pid":1,"tid":2 */
+static void begin_event(const struct process *process, const char *phase, uint64_t tid)
+{
+    rm_json_break(process->json);
+    rm_json_open_object(process->json, NULL);
+    rm_json_put_text(process->json, "ph", phase);
+    rm_json_put_u64(process->json, "pid", process->pid);
+    rm_json_put_u64(process->json, "tid", tid);
+}
+
+/* A loaded run may say anything. */
+static int64_t bounded(int64_t t_ns)
+{
+    return t_ns < 0 ? 0 : t_ns < LATEST_NS ? t_ns : LATEST_NS;
+}
+
+/* "ts":12.345 */
+static void put_time(const struct process *process, int64_t t_ns)
+{
+    rm_json_put_fixed(process->json, "ts", process->offset_ns + bounded(t_ns), 3);
+}
+
+/* ---- metadata --------------------------------------------------------------------------- */
+
+/* Of a process or a thread: its name, or where it stands, by one argument that is opened here. */
+static void begin_metadata(const struct process *process, const char *what, uint64_t tid)
+{
+    begin_event(process, "M", tid);
+    rm_json_put_u64(process->json, "ts", 0);
+    rm_json_put_text(process->json, "name", what);
+    rm_json_open_object(process->json, "args");
+}
+
+static void end_metadata(const struct process *process)
+{
+    rm_json_close_object(process->json);
+    rm_json_close_object(process->json);
+}
+
+static void put_name_of(const struct process *process, const char *what, uint64_t tid,
+                        const char *name)
+{
+    begin_metadata(process, what, tid);
+    rm_json_put_text(process->json, "name", name);
+    end_metadata(process);
+}
+
+static void put_place_of(const struct process *process, const char *what, uint64_t tid,
+                         size_t index)
+{
+    begin_metadata(process, what, tid);
+    rm_json_put_u64(process->json, "sort_index", index);
+    end_metadata(process);
+}
+
+static uint64_t pid_of(const struct resmon_run *run)
+{
+    double pid = rm_run_fact_number(run, "run", "pid");
+    return pid >= 1.0 && pid < FIRST_FREE_PID ? (uint64_t)pid : 0;
+}
+
+/* "solver rank 3 @ n001": the name of the run or the program, its place in the job, the machine.
+ * Viewers show the process id themselves, unless it had to be another: "solver (42) @ n001". */
+static void name_process(const struct process *process, char name[PROCESS_NAME_BYTES])
+{
+    const struct resmon_run *run = process->run;
+    char number[32] = "";
+    uint64_t pid = pid_of(run);
+    const char *host = rm_run_node_name(run);
+    const char *rank = rm_run_fact_text(run, "job", "rank");
+    if (pid != 0 && pid != process->pid) {
+        (void)snprintf(number, sizeof number, " (%llu)", (unsigned long long)pid);
+    }
+    (void)snprintf(name, PROCESS_NAME_BYTES, "%.255s%s%.31s%s%s%.255s", rm_run_title(run),
+                   rank[0] != '\0' ? " rank " : "", rank, number, host[0] != '\0' ? " @ " : "",
+                   host);
+}
+
+static void put_names(const struct process *process, size_t index)
+{
+    const struct resmon_run *run = process->run;
+    char name[PROCESS_NAME_BYTES];
+    name_process(process, name);
+    put_name_of(process, "process_name", process->pid, name);
+    put_place_of(process, "process_sort_index", process->pid, index);
+    for (size_t i = 0; i < run->thread_count; i++) {
+        const struct rm_run_thread *thread = &run->threads[i];
+        char number[48];
+        (void)snprintf(number, sizeof number, "thread %llu", (unsigned long long)thread->id);
+        put_name_of(process, "thread_name", thread->id,
+                    thread->name[0] != '\0' ? thread->name : number);
+        put_place_of(process, "thread_sort_index", thread->id, i);
+    }
+}
+
+/* ---- scopes and tags -------------------------------------------------------------------- */
+
+static void put_slice(const struct process *process, const struct rm_run_event *event)
+{
+    struct rm_json_writer *json = process->json;
+    begin_event(process, "X", process->run->threads[event->thread].id);
+    put_time(process, event->start_ns);
+    rm_json_put_fixed(json, "dur", bounded(event->duration_ns), 3);
+    rm_json_put_text(json, "name", process->run->event_names[event->name]);
+    rm_json_put_text(json, "cat", "scope");
+    if (event->is_open != 0) {
+        rm_json_open_object(json, "args");
+        rm_json_put_u64(json, "open", 1);
+        rm_json_close_object(json);
+    }
+    rm_json_close_object(json);
+}
+
+static void put_tag(const struct process *process, const resmon_run_tag *tag)
+{
+    struct rm_json_writer *json = process->json;
+    begin_event(process, "i", process->pid);
+    put_time(process, tag->t_ns);
+    rm_json_put_text(json, "s", "p");
+    rm_json_put_text(json, "cat", "tag");
+    rm_json_put_text(json, "name", tag->label[0] != '\0' ? tag->label : "tag");
+    rm_json_close_object(json);
+}
+
+/* ---- counters ----------------------------------------------------------------------------- */
+
+/* Three places are as much as a picture shows. */
+static void put_value(struct rm_json_writer *json, const char *unit, double value)
+{
+    if (fabs(value) < 1e12) {
+        rm_json_put_fixed(json, unit, llround(value * 1000.0), 3);
+    } else {
+        rm_json_put_double(json, unit, value);
+    }
+}
+
+/* A viewer holds a value until the next one: what is of the time since the reading before stands at
+ * that reading. */
+static void put_column(const struct process *process, size_t index, const struct rm_view_row *drawn)
+{
+    struct rm_json_writer *json = process->json;
+    const struct resmon_run *run = process->run;
+    const resmon_column *column = &run->columns[index];
+    const double *values = rm_run_series(run, index, rm_run_series_meant(column, drawn->series));
+    bool is_since_last = column->kind == RESMON_COUNTER || (drawn->metric->kind & RM_INTERVAL) != 0;
+    char name[128];
+    (void)snprintf(name, sizeof name, "%s%s%s", drawn->label,
+                   column->instance[0] != '\0' ? " " : "", column->instance);
+    for (size_t row = 0; row < run->row_count; row++) {
+        double value = values[row] / drawn->divisor;
+        if (!isfinite(value)) {
+            continue;
+        }
+        begin_event(process, "C", process->pid);
+        put_time(process, is_since_last && row > 0 ? run->t_last[row - 1] : run->t_first[row]);
+        rm_json_put_text(json, "name", name);
+        rm_json_open_object(json, "args");
+        put_value(json, drawn->unit, value);
+        rm_json_close_object(json);
+        rm_json_close_object(json);
+    }
+}
+
+static void put_counters(const struct process *process)
+{
+    const struct resmon_run *run = process->run;
+    struct rm_view_row row;
+    for (size_t at = 0; rm_view_next(RM_VIEW_TRACE, NULL, &at, &row);) {
+        for (size_t c = 0; c < run->column_count; c++) {
+            if (strcmp(run->columns[c].metric, rm_metric_name(row.metric)) == 0) {
+                put_column(process, c, &row);
+            }
+        }
+    }
+}
+
+/* ---- the file --------------------------------------------------------------------------- */
+
+/* The earliest start; a run that does not know its own stands at the front. */
+int64_t rm_trace_epoch(const struct resmon_run *const *runs, size_t count)
+{
+    int64_t epoch_ns = INT64_MAX;
+    for (size_t i = 0; i < count; i++) {
+        int64_t start_ns = runs[i]->info.start_realtime_ns;
+        epoch_ns = start_ns > 0 && start_ns < epoch_ns ? start_ns : epoch_ns;
+    }
+    return epoch_ns < INT64_MAX ? epoch_ns : 0;
+}
+
+/* Processes of different machines, or one after the other, may have had the same id. */
+static void choose_pids(struct process *processes, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        uint64_t pid = pid_of(processes[i].run);
+        bool is_free = pid != 0;
+        for (size_t k = 0; k < i && is_free; k++) {
+            is_free = processes[k].pid != pid;
+        }
+        processes[i].pid = is_free ? pid : FIRST_FREE_PID + i;
+    }
+}
+
+static void put_number_as_text(struct rm_json_writer *json, const char *key, int64_t number)
+{
+    char text[RM_NUMBER_BYTES];
+    (void)rm_number_i64(text, number);
+    rm_json_put_text(json, key, text);
+}
+
+static void put_head(struct rm_json_writer *json, int64_t epoch_ns, size_t count)
+{
+    char producer[64];
+    (void)snprintf(producer, sizeof producer, "libresmon %s", resmon_version());
+    rm_json_open_object(json, NULL);
+    rm_json_put_text(json, "displayTimeUnit", "ms");
+    rm_json_break(json);
+    rm_json_open_object(json, "otherData");
+    rm_json_put_text(json, "producer", producer);
+    put_number_as_text(json, "start_realtime_ns", epoch_ns);
+    put_number_as_text(json, "processes", (int64_t)count);
+    rm_json_close_object(json);
+    rm_json_break(json);
+    rm_json_open_array(json, "traceEvents");
+}
+
+static void put_process(const struct process *process)
+{
+    for (size_t i = 0; i < process->run->event_count; i++) {
+        put_slice(process, &process->run->events[i]);
+    }
+    for (size_t i = 0; i < process->run->tag_count; i++) {
+        put_tag(process, &process->run->tags[i]);
+    }
+    put_counters(process);
+}
+
+struct traced {
+    struct process *processes;
+    size_t count;
+    int64_t epoch_ns;
+};
+
+static resmon_status write_trace(const struct rm_output *output, const struct traced *traced)
+{
+    struct rm_json_writer json;
+    rm_json_start(&json, output);
+    put_head(&json, traced->epoch_ns, traced->count);
+    for (size_t i = 0; i < traced->count; i++) {
+        traced->processes[i].json = &json;
+        put_names(&traced->processes[i], i);
+    }
+    for (size_t i = 0; i < traced->count && json.pen.status == RESMON_OK; i++) {
+        put_process(&traced->processes[i]);
+    }
+    rm_json_close_array(&json);
+    rm_json_close_object(&json);
+    return rm_json_finish(&json);
+}
+
+resmon_status rm_trace_write(const struct rm_output *output, const struct resmon_run *const *runs,
+                             size_t count)
+{
+    struct process *processes = rm_alloc(count, sizeof *processes);
+    if (processes == NULL) {
+        return rm_error(RESMON_ENOMEM, "out of memory for a trace");
+    }
+    const struct traced traced = {processes, count, rm_trace_epoch(runs, count)};
+    for (size_t i = 0; i < count; i++) {
+        int64_t start_ns = runs[i]->info.start_realtime_ns;
+        processes[i] = (struct process){
+            .run = runs[i],
+            .offset_ns = start_ns > 0 ? bounded(start_ns - traced.epoch_ns) : 0,
+        };
+    }
+    choose_pids(processes, count);
+    resmon_status status = write_trace(output, &traced);
+    rm_free(processes);
+    return status;
+}

@@ -1,0 +1,572 @@
+/* SPDX-License-Identifier: MIT */
+#include "merge/result.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/compiler.h"
+#include "merge/job_use.h"
+#include "merge/whole_column.h"
+#include "run/record.h"
+#include "run/scope_names.h"
+#include "store/bucket.h"
+
+/* The run while it is filled, and where nodes and ranks went. */
+struct making {
+    struct rm_merge *merge;
+    struct resmon_run *run;
+    int64_t start_ns, end_ns; /* since 1970 */
+    uint32_t *nodes;          /* in their order: indexes of rm_merge.nodes */
+    uint32_t *ranks;
+    uint32_t *place_of_node; /* where a node went */
+    uint32_t *place_of_rank;
+};
+
+static const char *copy(struct resmon_run *run, const char *text)
+{
+    return rm_arena_text(&run->strings, text, SIZE_MAX);
+}
+
+/* ---- order ---------------------------------------------------------------------------------- */
+
+/* qsort() has no place for what the indexes are of, so that pointers are sorted. */
+static int compare_nodes(const void *left, const void *right)
+{
+    const struct rm_merge_node *const *a = left, *const *b = right;
+    int64_t of_a = (*a)->node.index, of_b = (*b)->node.index;
+    if (of_a != of_b && of_a >= 0 && of_b >= 0) {
+        return of_a < of_b ? -1 : 1;
+    }
+    return (of_a < 0) != (of_b < 0) ? (of_a < 0 ? 1 : -1)
+                                    : strcmp((*a)->node.name, (*b)->node.name);
+}
+
+static int compare_numbers(int64_t a, int64_t b)
+{
+    return a < b ? -1 : a > b ? 1 : 0;
+}
+
+struct ranked {
+    const resmon_run_rank *rank;
+    uint32_t node_place, index;
+};
+
+static int compare_ranks(const void *left, const void *right)
+{
+    const struct ranked *a = left, *b = right;
+    int64_t of_a = a->rank->rank >= 0 ? a->rank->rank : INT64_MAX;
+    int64_t of_b = b->rank->rank >= 0 ? b->rank->rank : INT64_MAX;
+    int order = compare_numbers(of_a, of_b);
+    order = order != 0 ? order : compare_numbers(a->rank->start_ns, b->rank->start_ns);
+    order = order != 0 ? order : compare_numbers(a->node_place, b->node_place);
+    return order != 0 ? order : compare_numbers(a->rank->pid, b->rank->pid);
+}
+
+static bool sort_nodes(struct making *making)
+{
+    struct rm_merge *merge = making->merge;
+    const struct rm_merge_node **sorted =
+        rm_alloc(merge->node_count, sizeof(const struct rm_merge_node *));
+    making->nodes = rm_alloc(merge->node_count, sizeof *making->nodes);
+    making->place_of_node = rm_alloc(merge->node_count, sizeof *making->place_of_node);
+    bool is_sorted = sorted != NULL && making->nodes != NULL && making->place_of_node != NULL;
+    for (size_t i = 0; i < merge->node_count && is_sorted; i++) {
+        sorted[i] = &merge->nodes[i];
+    }
+    if (is_sorted) {
+        qsort(sorted, merge->node_count, sizeof(const struct rm_merge_node *), compare_nodes);
+    }
+    for (size_t i = 0; i < merge->node_count && is_sorted; i++) {
+        making->nodes[i] = (uint32_t)(sorted[i] - merge->nodes);
+        making->place_of_node[making->nodes[i]] = (uint32_t)i;
+    }
+    rm_free(sorted);
+    return is_sorted;
+}
+
+static bool sort_ranks(struct making *making)
+{
+    struct rm_merge *merge = making->merge;
+    size_t count = merge->rank_count;
+    struct ranked *sorted = rm_alloc(count + 1, sizeof *sorted);
+    making->ranks = rm_alloc(count + 1, sizeof *making->ranks);
+    making->place_of_rank = rm_alloc(count + 1, sizeof *making->place_of_rank);
+    bool is_sorted = sorted != NULL && making->ranks != NULL && making->place_of_rank != NULL;
+    for (size_t i = 0; i < count && is_sorted; i++) {
+        const resmon_run_rank *rank = &merge->ranks[i];
+        sorted[i] = (struct ranked){rank, making->place_of_node[rank->node], (uint32_t)i};
+    }
+    if (is_sorted) {
+        qsort(sorted, count, sizeof *sorted, compare_ranks);
+    }
+    for (size_t i = 0; i < count && is_sorted; i++) {
+        making->ranks[i] = sorted[i].index;
+        making->place_of_rank[sorted[i].index] = (uint32_t)i;
+    }
+    rm_free(sorted);
+    return is_sorted;
+}
+
+/* ---- nodes and ranks ------------------------------------------------------------------------ */
+
+static void find_times(struct making *making)
+{
+    const struct rm_merge *merge = making->merge;
+    making->start_ns = INT64_MAX;
+    making->end_ns = INT64_MIN;
+    for (size_t i = 0; i < merge->node_count; i++) {
+        const resmon_run_node *node = &merge->nodes[i].node;
+        if (node->duration_ns >= 0) {
+            int64_t end_ns = node->start_ns + node->duration_ns;
+            making->start_ns =
+                node->start_ns < making->start_ns ? node->start_ns : making->start_ns;
+            making->end_ns = end_ns > making->end_ns ? end_ns : making->end_ns;
+        }
+    }
+}
+
+static bool put_node(struct making *making, const resmon_run_node *from)
+{
+    struct resmon_run *run = making->run;
+    resmon_run_node *node = &run->nodes[run->node_count++];
+    *node = *from;
+    node->start_ns = from->duration_ns >= 0 ? from->start_ns - making->start_ns : 0;
+    node->host_start_ns = from->host_duration_ns >= 0 ? from->host_start_ns - making->start_ns : 0;
+    node->name = copy(run, from->name);
+    node->state = copy(run, from->state);
+    node->cpu_model = copy(run, from->cpu_model);
+    node->gpu_model = copy(run, from->gpu_model);
+    node->kernel = copy(run, from->kernel);
+    return node->name != NULL && node->state != NULL && node->cpu_model != NULL &&
+           node->gpu_model != NULL && node->kernel != NULL;
+}
+
+static bool put_rank(struct making *making, const resmon_run_rank *from)
+{
+    struct resmon_run *run = making->run;
+    resmon_run_rank *rank = &run->ranks[run->rank_count++];
+    *rank = *from;
+    rank->node = making->place_of_node[from->node];
+    rank->start_ns = from->start_ns - making->start_ns;
+    rank->name = copy(run, from->name);
+    rank->state = copy(run, from->state);
+    rank->text = copy(run, from->text);
+    return rank->name != NULL && rank->state != NULL && rank->text != NULL;
+}
+
+static bool put_nodes_and_ranks(struct making *making)
+{
+    const struct rm_merge *merge = making->merge;
+    struct resmon_run *run = making->run;
+    run->nodes = rm_arena_alloc(&run->strings, merge->node_count, sizeof *run->nodes);
+    run->ranks = rm_arena_alloc(&run->strings, merge->rank_count, sizeof *run->ranks);
+    bool is_put = run->nodes != NULL && run->ranks != NULL;
+    for (size_t i = 0; i < merge->node_count && is_put; i++) {
+        is_put = put_node(making, &merge->nodes[making->nodes[i]].node);
+    }
+    for (size_t i = 0; i < merge->rank_count && is_put; i++) {
+        is_put = put_rank(making, &merge->ranks[making->ranks[i]]);
+    }
+    return is_put;
+}
+
+/* ---- the run as a whole --------------------------------------------------------------------- */
+
+static const char *state_of(const struct resmon_run *run)
+{
+    const char *state = "stopped";
+    for (size_t i = 0; i < run->rank_count; i++) {
+        const char *own = run->ranks[i].state;
+        if (strcmp(own, "interrupted") == 0) {
+            return own;
+        }
+        state = strcmp(own, "running") == 0 ? own : state;
+    }
+    return state;
+}
+
+bool rm_merge_is_worse(int32_t reason, int32_t other)
+{
+    static const int32_t badness[] = {
+        [RESMON_END_FINISHED] = 0,    [RESMON_END_RUNNING] = 1, [RESMON_END_UNKNOWN] = 2,
+        [RESMON_END_INTERRUPTED] = 3, [RESMON_END_FAILED] = 4,  [RESMON_END_KILLED] = 5,
+    };
+    const int32_t reasons[] = {reason, other};
+    int32_t bad[] = {-1, -1};
+    for (size_t i = 0; i < RM_ARRAY_LEN(bad); i++) {
+        if (reasons[i] >= 0 && (size_t)reasons[i] < RM_ARRAY_LEN(badness)) {
+            bad[i] = badness[reasons[i]];
+        }
+    }
+    return bad[0] > bad[1];
+}
+
+/* Of all ranks the worst end, of the lowest such rank; or that of the machines, if it is worse. */
+static resmon_run_end end_of(const struct rm_merge *merge, struct resmon_run *run)
+{
+    const resmon_run_rank *worst = run->rank_count > 0 ? &run->ranks[0] : NULL;
+    for (size_t i = 1; i < run->rank_count; i++) {
+        if (rm_merge_is_worse(run->ranks[i].reason, worst->reason)) {
+            worst = &run->ranks[i];
+        }
+    }
+    resmon_run_end end = {.struct_size = sizeof end, .text = ""};
+    bool is_of_machines = merge->end.reason > RESMON_END_UNKNOWN &&
+                          (worst == NULL || rm_merge_is_worse(merge->end.reason, worst->reason));
+    if (is_of_machines) {
+        end = merge->end;
+        end.text = copy(run, end.text);
+    } else if (worst != NULL) {
+        end.reason = worst->reason;
+        end.exit_status = worst->exit_status;
+        end.signal_number = worst->signal_number;
+        end.text = worst->text;
+    }
+    return end;
+}
+
+static bool put_info(struct making *making)
+{
+    const struct rm_merge *merge = making->merge;
+    struct resmon_run *run = making->run;
+    run->info = merge->info;
+    run->info.struct_size = sizeof run->info;
+    run->info.state = state_of(run);
+    run->info.label = copy(run, merge->speaker.label);
+    run->info.start_realtime_ns = making->start_ns;
+    run->info.duration_ns = making->end_ns - making->start_ns;
+    run->info.stride = 1;
+    run->info.halvings = 0;
+    rm_run_sum_costs(&run->info);
+    run->end = end_of(merge, run);
+    if (merge->usages == merge->rank_count) {
+        run->usage = merge->usage;
+        run->usage.struct_size = sizeof run->usage;
+    }
+    return run->info.label != NULL;
+}
+
+/* ---- facts ---------------------------------------------------------------------------------- */
+
+static bool put_fact(struct resmon_run *run, const struct rm_fact *from)
+{
+    struct rm_fact *fact = &run->facts[run->fact_count++];
+    fact->kind = from->kind;
+    fact->group = copy(run, from->group);
+    fact->key = copy(run, from->key);
+    fact->value = copy(run, from->value);
+    return fact->group != NULL && fact->key != NULL && fact->value != NULL;
+}
+
+static bool put_number(struct resmon_run *run, const char *group, const char *key, double number)
+{
+    char text[RM_FACT_NUMBER_BYTES];
+    if (isnan(number) || fabs(number) >= RM_FACT_NUMBER_LIMIT) {
+        return true;
+    }
+    rm_facts_print_number(number, text);
+    return put_fact(run, &(struct rm_fact){group, key, text, RM_FACT_NUMBER});
+}
+
+/* Of the nodes that are there. */
+static double sum_over_nodes(const struct resmon_run *run, size_t offset)
+{
+    double sum = RM_NAN, value;
+    for (size_t i = 0; i < run->node_count; i++) {
+        memcpy(&value, (const char *)&run->nodes[i] + offset, sizeof value);
+        sum = isnan(value) ? sum : isnan(sum) ? value : sum + value;
+    }
+    return sum;
+}
+
+/* What the run was on, in the place of a host's name. */
+static bool put_host_name(struct resmon_run *run)
+{
+    char text[32];
+    const char *name = text;
+    (void)snprintf(text, sizeof text, "%zu nodes", run->node_count);
+    if (run->node_count == 1) {
+        name = run->nodes[0].name;
+    }
+    return put_fact(run, &(struct rm_fact){"machine", "host_name", name, RM_FACT_TEXT});
+}
+
+static bool put_facts(struct making *making)
+{
+    enum { MORE = 5 };
+    const struct rm_merge *merge = making->merge;
+    const struct rm_merge_speaker *speaker = &merge->speaker;
+    struct resmon_run *run = making->run;
+    size_t count = speaker->fact_count + merge->machine_count + MORE;
+    bool is_put = true;
+    run->facts = rm_arena_alloc(&run->strings, count, sizeof *run->facts);
+    if (run->facts == NULL) {
+        return false;
+    }
+    for (size_t i = 0; i < speaker->fact_count && is_put; i++) {
+        is_put = put_fact(run, &speaker->facts[i]);
+    }
+    for (size_t i = 0; i < merge->machine_count && is_put; i++) {
+        is_put = put_fact(run, &merge->machine[i]);
+    }
+    return is_put && put_host_name(run) &&
+           put_number(run, "machine", "cpus",
+                      sum_over_nodes(run, offsetof(resmon_run_node, cpus))) &&
+           put_number(run, "machine", "memory_bytes",
+                      sum_over_nodes(run, offsetof(resmon_run_node, memory_bytes))) &&
+           put_number(run, "machine", "gpus",
+                      sum_over_nodes(run, offsetof(resmon_run_node, gpus))) &&
+           put_number(run, "settings", RM_FACT_MERGED_INTERVAL, (double)merge->width_ns / 1e6);
+}
+
+static bool put_sources(struct making *making)
+{
+    const struct rm_merge *merge = making->merge;
+    struct resmon_run *run = making->run;
+    bool is_put = true;
+    run->sources = rm_arena_alloc(&run->strings, merge->source_count, sizeof *run->sources);
+    for (size_t i = 0; i < merge->source_count && run->sources != NULL && is_put; i++) {
+        run->sources[i] = merge->sources[i];
+        run->sources[i].name = copy(run, merge->sources[i].name);
+        run->sources[i].reason = copy(run, merge->sources[i].reason);
+        is_put = run->sources[i].name != NULL && run->sources[i].reason != NULL;
+        run->source_count++;
+    }
+    return run->sources != NULL && is_put;
+}
+
+static bool put_tags(struct making *making)
+{
+    const struct rm_merge_speaker *speaker = &making->merge->speaker;
+    struct resmon_run *run = making->run;
+    bool is_put = true;
+    run->tags = rm_arena_alloc(&run->strings, speaker->tag_count, sizeof *run->tags);
+    for (size_t i = 0; i < speaker->tag_count && run->tags != NULL && is_put; i++) {
+        run->tags[i] = speaker->tags[i];
+        run->tags[i].t_ns -= making->start_ns;
+        run->tags[i].label = copy(run, speaker->tags[i].label);
+        is_put = run->tags[i].label != NULL;
+        run->tag_count++;
+    }
+    return run->tags != NULL && is_put;
+}
+
+/* ---- scopes --------------------------------------------------------------------------------- */
+
+static bool put_scopes(struct making *making)
+{
+    struct rm_merge *merge = making->merge;
+    struct resmon_run *run = making->run;
+    if (!rm_scope_paths_put(&merge->paths, run)) {
+        return false;
+    }
+    size_t count = run->scope_count * run->rank_count;
+    run->rank_walls = rm_arena_alloc(&run->strings, count, sizeof *run->rank_walls);
+    if (run->rank_walls == NULL) {
+        return false;
+    }
+    for (size_t i = 0; i < count; i++) {
+        run->rank_walls[i] = RM_NAN;
+    }
+    for (size_t i = 0; i < merge->wall_count; i++) {
+        const struct rm_merge_wall *wall = &merge->walls[i];
+        size_t scope = (size_t)merge->paths.paths[wall->path].index;
+        rm_run_rank_walls(run, scope)[making->place_of_rank[wall->rank]] = wall->wall_ns;
+    }
+    return rm_scope_names_sum(run) == RESMON_OK;
+}
+
+/* ---- columns -------------------------------------------------------------------------------- */
+
+static size_t nodes_with(const struct rm_merge *merge, size_t metric)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < merge->node_count; i++) {
+        count += merge->nodes[i].columns[metric].parts > 0 ? 1 : 0;
+    }
+    return count;
+}
+
+/* The part of a cell in which a node was there, in s. */
+static double seconds_there(const struct making *making, const resmon_run_node *node, size_t row)
+{
+    int64_t width_ns = making->merge->width_ns;
+    int64_t from_ns = (making->merge->span.first + (int64_t)row) * width_ns;
+    int64_t to_ns = from_ns + width_ns, end_ns = node->start_ns + node->duration_ns;
+    from_ns = from_ns > node->start_ns ? from_ns : node->start_ns;
+    to_ns = to_ns < end_ns ? to_ns : end_ns;
+    return to_ns > from_ns ? (double)(to_ns - from_ns) / 1e9 : 0.0;
+}
+
+/* Of several processes of a node, which need not have been there all the time. */
+static double mean_of(const struct making *making, const struct rm_merge_node *node,
+                      const struct rm_merge_column *column, size_t row)
+{
+    const struct rm_grid_cell *cell = &column->cells[row];
+    size_t first = (size_t)(node->span.first - making->merge->span.first);
+    double seconds = column->parts > 1 && cell->seconds > 0.0
+                         ? seconds_there(making, &node->node, first + row)
+                         : cell->seconds;
+    return seconds > 0.0 ? cell->sum / seconds : RM_NAN;
+}
+
+/* The rows of a column of a node; lowest and highest readings only of one that was read itself. */
+static void fill_rows(const struct making *making, const struct rm_merge_metric *metric,
+                      const struct rm_merge_node *node, const struct rm_merge_column *column,
+                      size_t target)
+{
+    const struct resmon_run *run = making->run;
+    size_t first = (size_t)(node->span.first - making->merge->span.first);
+    double growth = 0.0;
+    for (size_t i = 0; i < node->span.count; i++) {
+        const struct rm_grid_cell *cell = &column->cells[i];
+        double mean = mean_of(making, node, column, i);
+        growth += cell->sum;
+        rm_run_series(run, target, RESMON_SERIES_MEAN)[first + i] = mean;
+        rm_run_series(run, target, RESMON_SERIES_LAST)[first + i] =
+            metric->is_counter && !isnan(mean) ? growth : mean;
+        if (column->parts == 1 && !isnan(mean)) {
+            rm_run_series(run, target, RESMON_SERIES_MIN)[first + i] = cell->low;
+            rm_run_series(run, target, RESMON_SERIES_MAX)[first + i] = cell->high;
+        }
+    }
+}
+
+static bool begin_column(struct making *making, const struct rm_merge_metric *metric,
+                         const char *instance, int32_t level)
+{
+    struct resmon_run *run = making->run;
+    resmon_column *column = &run->columns[run->column_count++];
+    column->struct_size = sizeof *column;
+    column->metric = metric->name;
+    column->unit = rm_metric_unit(metric->metric);
+    column->kind = metric->is_counter ? RESMON_COUNTER : RESMON_GAUGE;
+    column->level = level;
+    column->instance = copy(run, instance);
+    column->source = copy(run, column->source);
+    return column->instance != NULL && column->source != NULL;
+}
+
+static bool put_node_column(struct making *making, const struct rm_merge_metric *metric,
+                            const struct rm_merge_node *node, const struct rm_merge_column *from)
+{
+    struct resmon_run *run = making->run;
+    size_t target = run->column_count;
+    run->columns[target] = from->statistics;
+    if (!begin_column(making, metric, node->node.name, metric->metric->level)) {
+        return false;
+    }
+    fill_rows(making, metric, node, from, target);
+    if (from->parts > 1) {
+        rm_merge_column_settle(run, target);
+        resmon_column *column = &run->columns[target];
+        double seconds = (double)node->node.duration_ns / 1e9;
+        column->duration_s = seconds;
+        column->mean = seconds > 0.0 ? column->integral / seconds : column->last;
+    }
+    return true;
+}
+
+/* How much a node's share counts. */
+static double weight_of(const struct rm_merge_metric *metric, const resmon_run_node *node)
+{
+    double weight = metric->metric->level == RESMON_LEVEL_DEVICE ? node->gpus : node->cpus;
+    return weight > 0.0 ? weight : 1.0;
+}
+
+/* The column of all nodes stands before those of each; it is filled when these are there. */
+static bool put_metric(struct making *making, size_t metric_index, double *weights)
+{
+    const struct rm_merge *merge = making->merge;
+    const struct rm_merge_metric *metric = &merge->metrics.rows[metric_index];
+    struct resmon_run *run = making->run;
+    size_t target = run->column_count++, count = 0;
+    bool is_put = true;
+    for (size_t i = 0; i < merge->node_count && is_put; i++) {
+        const struct rm_merge_node *node = &merge->nodes[making->nodes[i]];
+        const struct rm_merge_column *from = &node->columns[metric_index];
+        if (from->parts > 0) {
+            weights[count++] = weight_of(metric, &node->node);
+            is_put = put_node_column(making, metric, node, from);
+        }
+    }
+    if (!is_put) {
+        return false;
+    }
+    size_t end = run->column_count;
+    run->column_count = target;
+    run->columns[target].source = run->columns[target + 1].source;
+    is_put = begin_column(making, metric, "", RESMON_LEVEL_JOB);
+    run->column_count = end;
+    rm_merge_column_fill(&(struct rm_merge_whole){run, metric, weights, target, count});
+    return is_put;
+}
+
+/* Rows are the cells, the first and last as far as there was a node. */
+static bool put_times(struct making *making)
+{
+    const struct rm_merge *merge = making->merge;
+    struct resmon_run *run = making->run;
+    size_t rows = merge->span.count;
+    run->t_first = rm_arena_alloc(&run->strings, rows, sizeof *run->t_first);
+    run->t_last = rm_arena_alloc(&run->strings, rows, sizeof *run->t_last);
+    run->row_samples = rm_arena_alloc(&run->strings, rows, sizeof *run->row_samples);
+    if (run->t_first == NULL || run->t_last == NULL || run->row_samples == NULL) {
+        return false;
+    }
+    for (size_t i = 0; i < rows; i++) {
+        int64_t from_ns = (merge->span.first + (int64_t)i) * merge->width_ns;
+        int64_t to_ns = from_ns + merge->width_ns;
+        run->t_first[i] =
+            (from_ns > making->start_ns ? from_ns : making->start_ns) - making->start_ns;
+        run->t_last[i] = (to_ns < making->end_ns ? to_ns : making->end_ns) - making->start_ns;
+        run->row_samples[i] = 1;
+    }
+    run->row_count = rows;
+    return true;
+}
+
+static bool put_columns(struct making *making)
+{
+    const struct rm_merge *merge = making->merge;
+    struct resmon_run *run = making->run;
+    size_t count = 0;
+    for (size_t i = 0; i < merge->metrics.count; i++) {
+        size_t nodes = nodes_with(merge, i);
+        count += nodes > 0 ? nodes + 1 : 0;
+    }
+    size_t numbers = count * RM_SERIES_KINDS * run->row_count;
+    run->columns = rm_arena_alloc(&run->strings, count, sizeof *run->columns);
+    run->values = rm_arena_alloc(&run->strings, numbers, sizeof *run->values);
+    double *weights = rm_alloc(merge->node_count, sizeof *weights);
+    bool is_put = run->columns != NULL && run->values != NULL && weights != NULL;
+    for (size_t i = 0; i < numbers && is_put; i++) {
+        run->values[i] = RM_NAN;
+    }
+    for (size_t i = 0; i < merge->metrics.count && is_put; i++) {
+        is_put = nodes_with(merge, i) == 0 || put_metric(making, i, weights);
+    }
+    rm_free(weights);
+    return is_put;
+}
+
+bool rm_merge_fill(struct rm_merge *merge, struct resmon_run *run)
+{
+    struct making making = {.merge = merge, .run = run};
+    find_times(&making);
+    bool is_put = sort_nodes(&making) && sort_ranks(&making) && put_nodes_and_ranks(&making) &&
+                  put_info(&making) && put_facts(&making) && put_sources(&making) &&
+                  put_tags(&making) && put_scopes(&making) && put_times(&making) &&
+                  put_columns(&making);
+    if (is_put) {
+        rm_run_find_node_use(run);
+    }
+    rm_free(making.nodes);
+    rm_free(making.ranks);
+    rm_free(making.place_of_node);
+    rm_free(making.place_of_rank);
+    return is_put;
+}

@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: MIT */
+#include "view/advice.h"
+
+#include <inttypes.h>
+
+#include "base/compiler.h"
+#include "base/human.h"
+#include "merge/job_use.h"
+#include "metric/metric.h"
+#include "run/spread.h"
+
+/* The limits, as constants. */
+#define RM_ADVICE_LIMIT(name, value, help) static const double name = (value);
+#include "view/advice.def"
+#undef RM_ADVICE_LIMIT
+
+struct situation {
+    const struct resmon_run *run;
+    struct rm_page *page;
+    struct rm_page_list *advice;
+    struct rm_job_use use;
+};
+
+static const resmon_column *of_job(const struct resmon_run *run, uint32_t metric)
+{
+    return rm_run_statistics_of(run, metric, "");
+}
+
+/* "19 %", and "0.8 %" of little. */
+static void print_share(char text[RM_HUMAN_BYTES], double share)
+{
+    rm_human_fixed(text, 100.0 * share, share < 0.1 ? 1 : 0);
+}
+
+/* ---- rules ---------------------------------------------------------------------------------- */
+
+static void judge_cpu(const struct situation *situation)
+{
+    double used = situation->use.cpu_s, all = situation->use.cpu_capacity_s;
+    double busy = used / situation->use.seconds;
+    char used_text[RM_HUMAN_BYTES], all_text[RM_HUMAN_BYTES], share[RM_HUMAN_BYTES];
+    char busy_text[RM_HUMAN_BYTES], cpus[RM_HUMAN_BYTES];
+    if (!(used < CPU_LOW * all)) {
+        return;
+    }
+    rm_human_fixed(busy_text, busy, 2);
+    rm_human_count(cpus, situation->use.cpus);
+    if (situation->use.cpus > 1.0 && busy >= SERIAL_FROM && busy <= SERIAL_TO) {
+        rm_page_say(situation->page, situation->advice,
+                    "CPU: %s of %s CPUs was busy on average: the program seems to be serial, "
+                    "and would take as long with one",
+                    busy_text, cpus);
+        return;
+    }
+    rm_human_seconds(used_text, used);
+    rm_human_seconds(all_text, all);
+    print_share(share, used / all);
+    rm_page_say(situation->page, situation->advice,
+                "CPU: %s of the %s that %s CPUs had were used, %s %%%s: %s of them were busy "
+                "on average",
+                used_text, all_text, cpus, share, used < CPU_BAD * all ? ", which is little" : "",
+                busy_text);
+}
+
+/* Of the node that used most. */
+static void judge_memory(const struct situation *situation)
+{
+    char used[RM_HUMAN_BYTES], all[RM_HUMAN_BYTES], percent[RM_HUMAN_BYTES], next[RM_HUMAN_BYTES];
+    if (!situation->use.has_fullest) {
+        return;
+    }
+    const struct rm_node_use node = rm_node_use_of(situation->run, situation->use.fullest);
+    double share = node.used_bytes / node.bytes;
+    rm_human_bytes(used, node.used_bytes);
+    rm_human_bytes(all, node.bytes);
+    rm_human_bytes(next, MEMORY_ROOM * node.used_bytes);
+    if (share < MEMORY_LOW || share > MEMORY_FULL) {
+        print_share(percent, share);
+        rm_page_say(situation->page, situation->advice,
+                    "memory: at most %s of %s for a node were in use (on %.64s), %s %%: ask "
+                    "for %s next time, %.1f times as much as that",
+                    used, all, situation->run->nodes[situation->use.fullest].name, percent, next,
+                    MEMORY_ROOM);
+    }
+}
+
+static void judge_gpu(const struct situation *situation)
+{
+    const resmon_column *use = of_job(situation->run, RM_GPU_UTIL);
+    char percent[RM_HUMAN_BYTES], gpus[RM_HUMAN_BYTES];
+    if (use == NULL || !(use->mean < 100.0 * GPU_LOW)) {
+        return;
+    }
+    print_share(percent, use->mean / 100.0);
+    rm_human_count(gpus, rm_run_fact_number(situation->run, "machine", "gpus"));
+    rm_page_say(situation->page, situation->advice, "GPUs: the %s had work for %s %% of the time%s",
+                gpus, percent, use->mean < 100.0 * GPU_BAD ? ", which is little" : "");
+}
+
+static void judge_time(const struct situation *situation)
+{
+    double limit = rm_run_fact_number(situation->run, "job", "time_limit_s");
+    double share = situation->use.seconds / limit;
+    char used[RM_HUMAN_BYTES], all[RM_HUMAN_BYTES], percent[RM_HUMAN_BYTES], next[RM_HUMAN_BYTES];
+    if (!(share < TIME_LOW) || situation->run->end.reason != RESMON_END_FINISHED) {
+        return;
+    }
+    rm_human_seconds(used, situation->use.seconds);
+    rm_human_seconds(all, limit);
+    rm_human_seconds(next, TIME_ROOM * situation->use.seconds);
+    print_share(percent, share);
+    rm_page_say(situation->page, situation->advice,
+                "time: %s of %s were used, %s %%: with a limit of %s it may be started sooner%s",
+                used, all, percent, next, share < TIME_BAD ? ", by much" : "");
+}
+
+static void judge_io(const struct situation *situation)
+{
+    const resmon_column *waited = of_job(situation->run, RM_NODE_PSI_IO_SOME);
+    char percent[RM_HUMAN_BYTES];
+    if (waited != NULL && waited->mean > IO_WAIT) {
+        print_share(percent, waited->mean);
+        rm_page_say(situation->page, situation->advice,
+                    "I/O: some task of a node waited for it in %s %% of the time", percent);
+    }
+}
+
+static void judge_imbalance(const struct situation *situation)
+{
+    const struct resmon_run *run = situation->run;
+    resmon_scope_spread worst;
+    char rank[RM_RANK_NAME_BYTES], longest[RM_HUMAN_BYTES], mean[RM_HUMAN_BYTES];
+    char lost[RM_HUMAN_BYTES], by[RM_HUMAN_BYTES];
+    double all_ns = situation->use.seconds * 1e9 * (double)run->rank_count;
+    int64_t scope = rm_run_most_uneven(run, IMBALANCE, &worst);
+    if (scope >= 0 && worst.lost_ns > LOST * all_ns) {
+        rm_rank_describe(run, (size_t)worst.max_rank, rank);
+        rm_human_seconds(longest, worst.max_ns * 1e-9);
+        rm_human_seconds(mean, worst.mean_ns * 1e-9);
+        rm_human_seconds(lost, worst.lost_ns * 1e-9);
+        rm_human_fixed(by, worst.imbalance, 2);
+        rm_page_say(situation->page, situation->advice,
+                    "imbalance: in %.64s %s took %s, the mean of %" PRIu64
+                    " is %s (%s more): if all wait for it, %s of the ranks' time are lost",
+                    run->scopes[scope].name, rank, longest, worst.ranks, mean, by, lost);
+    }
+}
+
+static void judge_swap(const struct situation *situation)
+{
+    char bytes[RM_HUMAN_BYTES];
+    for (size_t i = 0; i < situation->run->node_count; i++) {
+        const resmon_column *swap = rm_run_node_statistics(situation->run, RM_NODE_SWAP_USED, i);
+        if (swap != NULL && swap->max - swap->first > SWAP_BYTES) {
+            rm_human_bytes(bytes, swap->max - swap->first);
+            rm_page_say(situation->page, situation->advice,
+                        "swap: %s were moved out of memory on %.64s, which slows everything down",
+                        bytes, situation->run->nodes[i].name);
+            return;
+        }
+    }
+}
+
+/* Of the node with most of it elsewhere. */
+static void judge_numa(const struct situation *situation)
+{
+    char percent[RM_HUMAN_BYTES];
+    double most = NUMA;
+    const char *name = NULL;
+    for (size_t i = 0; i < situation->run->node_count; i++) {
+        const resmon_column *local = rm_run_node_statistics(situation->run, RM_NODE_NUMA_LOCAL, i);
+        const resmon_column *other = rm_run_node_statistics(situation->run, RM_NODE_NUMA_OTHER, i);
+        if (local != NULL && other != NULL && other->last > most * (local->last + other->last)) {
+            most = other->last / (local->last + other->last);
+            name = situation->run->nodes[i].name;
+        }
+    }
+    if (name != NULL) {
+        print_share(percent, most);
+        rm_page_say(situation->page, situation->advice,
+                    "NUMA: %s %% of the memory that was allocated on %.64s is on another NUMA "
+                    "node than the CPU that asked for it: bind ranks to NUMA nodes "
+                    "(srun --cpu-bind=ldoms, mpirun --bind-to numa)",
+                    percent, name);
+    }
+}
+
+static void judge_heat(const struct situation *situation)
+{
+    char slowed[RM_HUMAN_BYTES], all[RM_HUMAN_BYTES];
+    for (size_t i = 0; i < situation->run->node_count; i++) {
+        const resmon_run_node *node = &situation->run->nodes[i];
+        const resmon_column *heat =
+            rm_run_node_statistics(situation->run, RM_NODE_CPU_THROTTLED_TIME, i);
+        double seconds = (double)node->duration_ns * 1e-9;
+        if (heat != NULL && heat->last > HEAT * seconds) {
+            rm_human_seconds(slowed, heat->last);
+            rm_human_seconds(all, seconds);
+            rm_page_say(situation->page, situation->advice,
+                        "heat: the processors of %.64s were slowed down for %s of %s: tell "
+                        "the administrators to check its cooling",
+                        node->name, slowed, all);
+            return;
+        }
+    }
+}
+
+static void judge_throttling(const struct situation *situation)
+{
+    const resmon_column *held = of_job(situation->run, RM_CG_CPU_THROTTLED_TIME);
+    char text[RM_HUMAN_BYTES], used[RM_HUMAN_BYTES];
+    if (held != NULL && held->last > THROTTLED * situation->use.cpu_s) {
+        rm_human_seconds(text, held->last);
+        rm_human_seconds(used, situation->use.cpu_s);
+        rm_page_say(situation->page, situation->advice,
+                    "quota: threads that could have run were throttled for %s, with %s of CPU "
+                    "time used: there are more threads than CPUs",
+                    text, used);
+    }
+}
+
+static void (*const rules[])(const struct situation *situation) = {
+    judge_cpu,       judge_memory, judge_gpu,  judge_time, judge_io,
+    judge_imbalance, judge_swap,   judge_numa, judge_heat, judge_throttling,
+};
+
+void rm_advice_say(struct rm_page *page, const struct resmon_run *run, struct rm_page_list *advice)
+{
+    const struct situation situation = {run, page, advice, rm_job_use_of(run)};
+    if (run->node_count == 0 || situation.use.seconds < SHORT_S) {
+        return;
+    }
+    for (size_t i = 0; i < RM_ARRAY_LEN(rules); i++) {
+        rules[i](&situation);
+    }
+}
