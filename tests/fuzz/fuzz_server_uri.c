@@ -4,7 +4,7 @@
 
 #include <resmon/resmon.h>
 
-#include "net/server_uri.h"
+#include "net/address.h"
 
 #define MOST_BYTES 20000
 

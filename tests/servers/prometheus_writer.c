@@ -16,7 +16,7 @@
 #include <resmon/resmon.h>
 
 #include "metric/metric.h"
-#include "net/push_url.h"
+#include "net/address.h"
 #include "run/record.h"
 #include "unit/made_run.h"
 

@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 #include "api/plan.h"
+#include "net/address.h"
 #include "net/http.h"
-#include "net/server_uri.h"
 
 #define SOON_NS INT64_C(2000000000)
 

@@ -19,7 +19,7 @@ TEST_FILE(.skipped = "this build has no JSON (cJSON), and so nothing for MLflow"
 #include "made_run.h"
 #include "metric/metric.h"
 #include "net/mlflow_items.h"
-#include "net/mlflow_names.h"
+#include "net/mlflow_plan.h"
 #include "random.h"
 #include "strict_json.h"
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * net/proxy: which proxy the environment asks for, as the mlflow package and libcurl take it, and
+ * net/address: which proxy the environment asks for, as the mlflow package and libcurl take it, and
  * that it is told without its password.
  */
 #include "test.h"
 
-#include "net/proxy.h"
+#include "net/address.h"
 
 static const char *const variables[] = {"http_proxy",  "HTTP_PROXY", "https_proxy",
                                         "HTTPS_PROXY", "all_proxy",  "ALL_PROXY",

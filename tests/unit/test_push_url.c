@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * net/push_url: where a push to a Pushgateway goes, and addresses that are refused.
+ * net/address: where a push to a Pushgateway goes, and addresses that are refused.
  */
 #include "test.h"
 
 #include "format/labels.h"
-#include "net/push_url.h"
+#include "net/address.h"
 
 TEST(addresses_of_a_push)
 {

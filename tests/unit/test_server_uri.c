@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * net/server_uri: what is an address, where the credentials go, and that no message shows one.
+ * net/address: what is an address, where the credentials go, and that no message shows one.
  */
 #include "test.h"
 
-#include "net/server_uri.h"
+#include "net/address.h"
 #include "random.h"
 
 #define ROOM 64

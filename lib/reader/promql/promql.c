@@ -14,8 +14,8 @@
 #include "base/struct_size.h"
 #include "base/text.h"
 #include "format/json.h"
+#include "net/address.h"
 #include "net/http.h"
-#include "net/server_uri.h"
 
 #define TIMEOUT_MS    30000
 #define LARGEST_QUERY 65536

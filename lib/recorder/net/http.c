@@ -22,8 +22,8 @@
 #include "base/fork.h"
 #include "base/status.h"
 #include "base/text.h"
+#include "net/address.h"
 #include "net/connections.h"
-#include "net/proxy.h"
 #include "os/kept.h"
 #include "os/library.h"
 #include "os/signal_guard.h"
@@ -297,7 +297,7 @@ static resmon_status set_certificates(struct rm_http *http, const struct rm_http
     return is_set ? RESMON_OK : rm_error(RESMON_ENOMEM, "out of memory for an HTTP client");
 }
 
-/* What the environment says of proxies is in net/proxy.c.  Read here, on the thread of the user,
+/* What the environment says of proxies is in net/address.c.  Read here, on the thread of the user,
  * and not by libcurl on one of ours while the program may be changing its environment. */
 static bool set_proxy(struct rm_http *http, const char *url)
 {

@@ -17,7 +17,7 @@
 #include "base/text.h"
 #include "format/json.h"
 #include "job/path_pattern.h"
-#include "net/server_uri.h"
+#include "net/address.h"
 #include "os/infile.h"
 
 /* ---- texts ------------------------------------------------------------------------------ */

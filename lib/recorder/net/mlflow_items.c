@@ -12,7 +12,7 @@
 #include "base/text.h"
 #include "format/document.h"
 #include "format/json.h"
-#include "net/mlflow_names.h"
+#include "net/mlflow_plan.h"
 
 #define MOST_NODE_TAGS 64  /* a server takes 100 tags in a request */
 #define VALUE_BYTES    512 /* of a parameter or tag of ours */

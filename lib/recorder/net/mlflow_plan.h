@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Owns what of a run goes to MLflow, and under which names.  Requests are made of it one after the
- * other, so that memory stays small, and from any point on, so that what was not sent can be made
- * again (net/mlflow_items).
+ * Owns what of a run goes to MLflow, and under which names: the place of this process in it, and
+ * the series that are shown in MLflow's "System metrics", with their units.  Requests are made of
+ * it one after the other, so that memory stays small, and from any point on, so that what was not
+ * sent can be made again (net/mlflow_items).
  */
 #ifndef RM_NET_MLFLOW_PLAN_H
 #define RM_NET_MLFLOW_PLAN_H
@@ -11,13 +12,25 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <resmon/run.h>
+
 #include "base/arena.h"
 #include "base/buffer.h"
 #include "format/json.h"
 #include "net/mlflow_config.h"
-#include "net/mlflow_counters.h"
-#include "net/mlflow_names.h"
 #include "run/run.h"
+
+#define RM_MLFLOW_LONGEST_KEY 250           /* bytes that a server takes */
+#define RM_MLFLOW_SYSTEM      "system/"     /* of keys in the tab "System metrics" */
+#define RM_MLFLOW_POINT_HEAD  "{\"key\":\"" /* of a point in JSON, up to its key */
+
+/** A name as MLflow allows it, in `target` of `room` bytes (at most 251): of letters, digits and
+ * "_.- :/", without empty, "." and ".." parts. */
+void rm_mlflow_clean_name(char *target, size_t room, const char *name);
+
+/** Of a metric that the table of views does not name, with its instance: "node.fs.used_/home".
+ * There is room before it, within the longest key, for "system/resmon/run/". */
+void rm_mlflow_column_name(char name[RM_MLFLOW_LONGEST_KEY], const resmon_column *column);
 
 /* The place of this process among those that share a run. */
 struct rm_mlflow_place {
@@ -67,7 +80,8 @@ struct rm_mlflow_series {
     double known_step, known_ms; /* of the last point that the run has already; -1: none */
 };
 
-#define RM_MLFLOW_SERIES_KEYS 128 /* 17 GPUs beside what is of the node */
+#define RM_MLFLOW_COUNTER_BYTES 72  /* a name of libpfm4, "_seconds", "_2" */
+#define RM_MLFLOW_SERIES_KEYS   128 /* 17 GPUs beside what is of the node */
 
 struct rm_mlflow_plan {
     const struct rm_mlflow_config *config;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Owns the figures of a run that MLflow is sent once: of the nodes, the run, its scopes and its
- * energy.
+ * energy; and what performance counters of scopes are called there: "instructions", "cache_misses",
+ * and with the unit where they have one, "task_clock_seconds", behind the path of the scope.
  * Called by mlflow_plan.c.
  */
 #ifndef RM_NET_MLFLOW_SUMMARY_H

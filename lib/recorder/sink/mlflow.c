@@ -21,7 +21,7 @@
 #include "base/text.h"
 #include "format/document.h"
 #include "net/mlflow_items.h"
-#include "net/mlflow_names.h"
+#include "net/mlflow_plan.h"
 #include "os/outfile.h"
 #include "sink/mlflow_note.h"
 #include "sink/sinks.h"

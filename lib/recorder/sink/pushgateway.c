@@ -14,9 +14,8 @@
 #include "base/status.h"
 #include "base/text.h"
 #include "format/prometheus.h"
+#include "net/address.h"
 #include "net/http.h"
-#include "net/push_url.h"
-#include "net/server_uri.h"
 
 #define RETRIES      7
 #define BACKOFF_S    1.0
