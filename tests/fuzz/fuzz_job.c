@@ -9,7 +9,7 @@
 #include "base/compiler.h"
 #include "base/text.h"
 #include "job/detect.h"
-#include "job/hostlist.h"
+#include "job/hosts.h"
 
 #define MOST_VARIABLES 64
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * job/hostlist: Slurm's grammar with the answers of `scontrol show hostnames` 22.05, the other
+ * job/hosts: Slurm's grammar with the answers of `scontrol show hostnames` 22.05, the other
  * forms, and hostile texts.
  */
 #include "test.h"
@@ -8,7 +8,7 @@
 #include <stdbool.h>
 
 #include "base/fault.h"
-#include "job/hostlist.h"
+#include "job/hosts.h"
 
 /* The names with a space between. */
 static char *expand(const char *text)

@@ -11,7 +11,7 @@
 #include "base/status.h"
 #include "base/thread.h"
 #include "export/jobstats.h"
-#include "job/hostlist.h"
+#include "job/hosts.h"
 #include "merge/merge.h"
 #include "view/seff.h"
 

@@ -9,9 +9,9 @@
 #include "base/status.h"
 #include "base/struct_size.h"
 #include "job/detect.h"
-#include "job/hostlist.h"
+#include "job/environment.h"
+#include "job/hosts.h"
 #include "job/job_cgroup.h"
-#include "job/systems.h"
 
 struct resmon_hostlist {
     struct rm_hosts hosts;

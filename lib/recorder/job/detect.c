@@ -11,7 +11,7 @@
 #include "base/log.h"
 #include "base/status.h"
 #include "base/text.h"
-#include "job/hostlist.h"
+#include "job/hosts.h"
 
 #define VALUE_BYTES     256 /* of a variable; the rest is cut off */
 #define RAW_KEY_BYTES   (5 * VALUE_BYTES)

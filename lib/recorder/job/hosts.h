@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Owns lists of host names: bounded in number and bytes, in the order in which they were added,
- * with or without repeats.
- * Filled by job/hostlist.
+ * with or without repeats; and the texts in which batch systems name the hosts of a job.  Those are
+ * outside text: every form is checked before anything is expanded.
  */
 #ifndef RM_JOB_HOSTS_H
 #define RM_JOB_HOSTS_H
@@ -32,12 +32,6 @@ struct rm_hosts {
 RM_SHARED void rm_hosts_init(struct rm_hosts *hosts, bool is_unique);
 RM_SHARED void rm_hosts_free(struct rm_hosts *hosts);
 
-/**
- * Adds a name.  RESMON_EFORMAT: it is empty, too long or has control characters; RESMON_ERANGE: the
- * list is full; RESMON_ENOMEM.  The list stays as it was.
- */
-resmon_status rm_hosts_add(struct rm_hosts *hosts, struct rm_text name);
-
 /** Name `index`, which is below the count. */
 RM_SHARED const char *rm_hosts_name(const struct rm_hosts *hosts, size_t index);
 
@@ -49,5 +43,38 @@ int64_t rm_hosts_find(const struct rm_hosts *hosts, const char *name);
 
 /** Where host `index` of a unique list would stand if the list were sorted by bytes. */
 int64_t rm_hosts_sorted_position(const struct rm_hosts *hosts, size_t index);
+
+/**
+ * Slurm: "n[001-003,7],login1", "rack[0-1]node[08-11]".  The names and their order are those of
+ * `scontrol show hostnames`, which this is stricter than: an open bracket or range is an error.
+ * RESMON_EFORMAT, RESMON_ERANGE (see <resmon/job.h>), RESMON_ENOMEM; some names may be in the list
+ * then.
+ */
+RM_SHARED resmon_status rm_hostlist_add_slurm(struct rm_hosts *hosts, struct rm_text text);
+
+/** Writes a host list of names: those that stand beside each other and differ in a number become a
+ * bracket.
+ * Added to the buffer, whose status tells a failure. */
+void rm_hostlist_fold(const struct rm_hosts *hosts, struct rm_buffer *buffer);
+
+/** LSF's LSB_MCPU_HOSTS, names and slots: "h1 4 h2 4". */
+resmon_status rm_hostlist_add_pairs(struct rm_hosts *hosts, struct rm_text text);
+
+/** LSF's LSB_HOSTS, a name for each slot: "h1 h1 h2 h2". */
+resmon_status rm_hostlist_add_words(struct rm_hosts *hosts, struct rm_text text);
+
+/** A node file, in which a batch system has one line for each slot (PBS_NODEFILE, OAR_NODEFILE,
+ * LSB_DJOB_HOSTFILE): the first word of each line; empty lines are skipped. */
+resmon_status rm_hostlist_add_lines(struct rm_hosts *hosts, struct rm_text text);
+
+/**
+ * The node file `path`, looked for below the directory `root` (NULL: "/").
+ * RESMON_ENOENT, RESMON_EACCES, RESMON_EIO; RESMON_EFORMAT: not a regular file, empty, too large or
+ * no list of hosts; RESMON_ERANGE: too many; RESMON_ENOMEM.
+ */
+resmon_status rm_hostlist_add_file(struct rm_hosts *hosts, const char *root, const char *path);
+
+/** Entry `index` of Slurm's "2(x3),1", which is 2, 2, 2, 1; -1 where there is none. */
+int64_t rm_hostlist_tasks_of_node(struct rm_text text, int64_t index);
 
 #endif

@@ -10,7 +10,7 @@
 #include "base/compiler.h"
 #include "base/text.h"
 #include "job/detect.h"
-#include "job/hostlist.h"
+#include "job/hosts.h"
 #include "os/clocksource.h"
 #include "os/wall_clock.h"
 #include "scope/meter.h"
