@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * stack/fault_remarks: all that holds of page faults is said, and not only what was found first.
+ * stack/faults: all that holds of page faults is said, and not only what was found first.
  */
 #include "test.h"
 
-#include "stack/fault_remarks.h"
+#include "stack/faults.h"
 
 #define KERNEL "page faults in system calls"
 #define PAGES  "this kernel does not report huge pages"

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * stack/fault_weights: what samples of page faults weigh, by an RSS that is made up here: pages of
+ * stack/faults: what samples of page faults weigh, by an RSS that is made up here: pages of
  * files that come in groups, huge pages that few samples fell on, memory that comes without faults.
  */
 #include "test.h"
 
 #include "base/compiler.h"
-#include "stack/fault_weights.h"
+#include "stack/faults.h"
 
 #define KIB    UINT64_C(1024)
 #define MIB    (KIB * 1024)

@@ -24,9 +24,9 @@
 #include "random.h"
 #include "stack/elf_file.h"
 #include "stack/frame_index.h"
-#include "stack/hidden.h"
 #include "stack/images.h"
 #include "stack/perf_map.h"
+#include "stack/processes.h"
 #include "stack/spaces.h"
 
 /* ---- what is mapped ---------------------------------------------------------------------- */

@@ -16,9 +16,8 @@
 #include "os/claimed_signal.h"
 #include "os/file_mappings.h"
 #include "os/own_pages.h"
+#include "stack/code.h"
 #include "stack/memory_watch.h"
-#include "stack/modules.h"
-#include "stack/recipes.h"
 #include "stack/slot.h"
 #include "unit/pages.h"
 

@@ -24,7 +24,7 @@
 #include "os/perf.h"
 #include "os/perf_ring.h"
 #include "run/run.h"
-#include "stack/fault_remarks.h"
+#include "stack/faults.h"
 #include "stack_tests.h"
 
 #define PAGE   4096U

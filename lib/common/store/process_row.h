@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Owns the rows of the processes that were seen to come and go, as data in the block.  One thread
- * writes (engine/stacks, through stack/each); published by header->process_count.
+ * writes (engine/stacks, through stack/processes); published by header->process_count.
  */
 #ifndef RM_STORE_PROCESS_ROW_H
 #define RM_STORE_PROCESS_ROW_H

@@ -16,7 +16,6 @@
 #include "stack/handler.h"
 #include "stack/outside.h"
 #include "stack/round.h"
-#include "stack/threads.h"
 #include "store/facts.h"
 
 #define ROUND_NS   (20 * RM_NS_PER_MS)

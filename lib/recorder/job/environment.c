@@ -9,8 +9,6 @@
 #include "base/parse.h"
 #include "base/text.h"
 
-/* ---- systems -------------------------------------------------------------------------------- */
-
 /* ---- batch systems ---------------------------------------------------------------------- */
 
 static const struct rm_job_system slurm = {

@@ -1,9 +1,252 @@
 /* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE /* dl_iterate_phdr */
 #include "stack/code.h"
 
-#include <stddef.h>
+#include <elf.h>
+#include <link.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "base/alloc.h"
+#include "base/compiler.h"
+#include "base/status.h"
+#include "base/text.h"
+#include "os/identity.h"
+#include "os/vdso.h"
+#include "stack/frame_index.h"
+
+/* ---- what one module says of itself ----------------------------------------------------- */
+
+static void find_range(const struct dl_phdr_info *info, struct rm_module *module)
+{
+    uint64_t low = UINT64_MAX;
+    uint64_t high = 0;
+    for (size_t i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *part = &info->dlpi_phdr[i];
+        if (part->p_type == PT_LOAD) {
+            low = part->p_vaddr < low ? part->p_vaddr : low;
+            high = part->p_vaddr + part->p_memsz > high ? part->p_vaddr + part->p_memsz : high;
+        }
+    }
+    module->entry.bias = info->dlpi_addr;
+    module->entry.start = low < high ? info->dlpi_addr + low : 0;
+    module->entry.end = low < high ? info->dlpi_addr + high : 0;
+}
+
+static const unsigned char *bytes_at(uint64_t address)
+{
+    return (const unsigned char *)(uintptr_t)address; // NOLINT(performance-no-int-to-ptr)
+}
+
+static uint64_t padded(uint64_t bytes)
+{
+    return (bytes + 3) & ~UINT64_C(3);
+}
+
+/* The loader holds its lock: what is mapped stays so while this looks. */
+static void find_build_id(uint64_t address, uint64_t bytes, struct rm_module_entry *entry)
+{
+    while (bytes >= sizeof(ElfW(Nhdr))) {
+        ElfW(Nhdr) note;
+        memcpy(&note, bytes_at(address), sizeof note);
+        uint64_t name = sizeof note;
+        uint64_t value = name + padded(note.n_namesz);
+        uint64_t end = value + padded(note.n_descsz);
+        if (end > bytes) {
+            return;
+        }
+        if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == sizeof "GNU" &&
+            memcmp(bytes_at(address + name), "GNU", sizeof "GNU") == 0 &&
+            note.n_descsz <= sizeof entry->build_id) {
+            memcpy(entry->build_id, bytes_at(address + value), note.n_descsz);
+            entry->build_id_length = note.n_descsz;
+            return;
+        }
+        address += end;
+        bytes -= end;
+    }
+}
+
+static void find_unwind_table(uint64_t address, uint64_t bytes, struct rm_module *module)
+{
+    module->unwind_count = rm_frame_index_rows_of(bytes_at(address), bytes);
+    if (module->unwind_count > 0) {
+        module->unwind_header = address;
+        module->unwind_table = address + RM_FRAME_INDEX_HEADER;
+    }
+}
+
+static void set_path(const struct dl_phdr_info *info, bool is_first,
+                     char path[RM_MODULE_PATH_BYTES])
+{
+    char link[RM_MODULE_PATH_BYTES] = "";
+    const char *name = info->dlpi_name != NULL ? info->dlpi_name : "";
+    if (is_first && name[0] == '\0') {
+        rm_identity_program(link, sizeof link);
+        name = link;
+    } else if (strncmp(name, "linux-vdso", 10) == 0 || strncmp(name, "linux-gate", 10) == 0) {
+        name = RM_VDSO_NAME;
+    }
+    (void)rm_text_set(path, RM_MODULE_PATH_BYTES, name);
+}
+
+static void describe(const struct dl_phdr_info *info, bool is_first, struct rm_module *module)
+{
+    *module = (struct rm_module){.entry = {.start = 0}};
+    find_range(info, module);
+    set_path(info, is_first, module->entry.path);
+    for (size_t i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *part = &info->dlpi_phdr[i];
+        uint64_t address = info->dlpi_addr + part->p_vaddr;
+        if (part->p_type == PT_NOTE && module->entry.build_id_length == 0) {
+            find_build_id(address, part->p_memsz, &module->entry);
+        } else if (part->p_type == PT_GNU_EH_FRAME) {
+            find_unwind_table(address, part->p_memsz, module);
+        }
+    }
+}
+
+/* ---- all of them ------------------------------------------------------------------------ */
+
+struct listing {
+    struct rm_modules *modules; /* NULL: count only */
+    size_t room;
+    size_t count;
+    uint64_t adds, removals;
+};
+
+static int visit(struct dl_phdr_info *info, size_t size, void *context)
+{
+    struct listing *listing = context;
+    (void)size;
+    listing->adds = info->dlpi_adds;
+    listing->removals = info->dlpi_subs;
+    if (listing->modules != NULL && listing->count < listing->room) {
+        describe(info, listing->count == 0, &listing->modules->rows[listing->count]);
+    }
+    listing->count++;
+    return 0;
+}
+
+static int look_at_first(struct dl_phdr_info *info, size_t size, void *context)
+{
+    struct listing *listing = context;
+    (void)size;
+    listing->adds = info->dlpi_adds;
+    listing->removals = info->dlpi_subs;
+    return 1;
+}
+
+bool rm_modules_are_old(const struct rm_modules *modules)
+{
+    struct listing now = {.modules = NULL};
+    (void)dl_iterate_phdr(look_at_first, &now);
+    return modules == NULL || now.adds != modules->adds || now.removals != modules->removals;
+}
+
+static int by_start(const void *a_, const void *b_)
+{
+    const struct rm_module *a = a_;
+    const struct rm_module *b = b_;
+    return a->entry.start != b->entry.start ? (a->entry.start < b->entry.start ? -1 : 1) : 0;
+}
+
+/* Counted first, and listed into memory that was taken outside of the loader's lock. */
+resmon_status rm_modules_list(struct rm_modules **ret_modules)
+{
+    struct listing counted = {.modules = NULL};
+    (void)dl_iterate_phdr(visit, &counted);
+    struct listing listing = {.room = counted.count + 16};
+    listing.modules =
+        rm_alloc(1, sizeof *listing.modules + listing.room * sizeof listing.modules->rows[0]);
+    if (listing.modules == NULL) {
+        return rm_error(RESMON_ENOMEM, "out of memory for the list of libraries");
+    }
+    (void)dl_iterate_phdr(visit, &listing);
+    struct rm_modules *modules = listing.modules;
+    modules->count = listing.count < listing.room ? listing.count : listing.room;
+    modules->adds = listing.adds;
+    modules->removals = listing.removals;
+    qsort(modules->rows, modules->count, sizeof modules->rows[0], by_start);
+    *ret_modules = modules;
+    return RESMON_OK;
+}
+
+const struct rm_module *rm_modules_find(const struct rm_modules *modules, uint64_t address)
+{
+    size_t low = 0;
+    size_t high = modules->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (modules->rows[middle].entry.start <= address) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low > 0 && address < modules->rows[low - 1].entry.end ? &modules->rows[low - 1] : NULL;
+}
+
+/* ---- steps ---------------------------------------------------------------------------------- */
+
+#define ROOM  2048U /* a power of two */
+#define TRIES 8U
+
+struct recipe {
+    uint64_t address; /* atomic; 0: free */
+    uint64_t is_set;  /* release, after the bytes */
+    uint64_t bytes[RM_RECIPE_BYTES / 8];
+};
+
+struct rm_recipes {
+    struct recipe rows[ROOM];
+};
+
+struct rm_recipes *rm_recipes_new(void)
+{
+    return rm_alloc(1, sizeof(struct rm_recipes));
+}
+
+static struct recipe *row_of(struct rm_recipes *recipes, uint64_t address, unsigned try)
+{
+    uint64_t hash = address * UINT64_C(0x9e3779b97f4a7c15) >> 32; /* Knuth's multiplicative one */
+    return &recipes->rows[(hash + try) % ROOM];
+}
+
+void *rm_recipes_find(struct rm_recipes *recipes, uint64_t address)
+{
+    for (unsigned try = 0; try < TRIES; try++) {
+        struct recipe *row = row_of(recipes, address, try);
+        uint64_t known = RM_LOAD(&row->address);
+        if (known == address) {
+            return RM_LOAD_ACQUIRE(&row->is_set) != 0 ? row->bytes : NULL;
+        }
+        if (known == 0) {
+            return NULL;
+        }
+    }
+    return NULL;
+}
+
+/* Of two threads that learn the same at once, the one that takes the row fills it. */
+void rm_recipes_add(struct rm_recipes *recipes, uint64_t address, const void *recipe, size_t bytes)
+{
+    for (unsigned try = 0; try < TRIES && bytes <= RM_RECIPE_BYTES; try++) {
+        struct recipe *row = row_of(recipes, address, try);
+        uint64_t free = 0;
+        if (__atomic_compare_exchange_n(&row->address, &free, address, false, __ATOMIC_RELAXED,
+                                        __ATOMIC_RELAXED)) {
+            memcpy(row->bytes, recipe, bytes);
+            RM_STORE_RELEASE(&row->is_set, 1);
+            return;
+        }
+        if (free == address) {
+            return;
+        }
+    }
+}
+
+/* ---- both ----------------------------------------------------------------------------------- */
 
 static struct rm_code *now; /* atomic */
 static struct rm_code *retired;

@@ -1,17 +1,58 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Owns what is known about the code that is mapped, for following stacks: the modules, and what was
- * learned about stepping through them.  Replaced by one thread when libraries come or go; read in
- * signal handlers.
+ * Owns what is known about the code that is mapped, for following stacks, and read in signal
+ * handlers, which may not ask the loader: the table of modules (the program, its libraries, the
+ * vDSO), made by one thread with the loader's help and replaced when libraries come or go; and the
+ * cache of unwind steps: by address, the bytes that libunwind made of the unwind tables to step
+ * from there to the caller.  That is only ever added to, by any thread and in signal handlers,
+ * without a lock, and thrown away when code comes or goes.
  */
 #ifndef RM_STACK_CODE_H
 #define RM_STACK_CODE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
-#include "stack/modules.h"
-#include "stack/recipes.h"
+#include <resmon/status.h>
+
+#include "store/stack_record.h"
+
+struct rm_module {
+    struct rm_module_entry entry; /* what the run keeps of it */
+    uint64_t unwind_header;       /* address of .eh_frame_hdr; 0: none that is understood */
+    uint64_t unwind_table;        /* of its sorted table */
+    uint64_t unwind_count;        /* rows of that */
+};
+
+/* All modules, sorted by start. */
+struct rm_modules {
+    uint64_t adds, removals; /* of the loader, when it was made */
+    size_t count;
+    struct rm_module rows[];
+};
+
+/** Whether the loader has changed what is mapped since `modules` were listed; NULL: yes. */
+bool rm_modules_are_old(const struct rm_modules *modules);
+
+/** Lists what is mapped now.  RESMON_ENOMEM.  Free with rm_free(). */
+resmon_status rm_modules_list(struct rm_modules **ret_modules);
+
+/** The module that an address is in, or NULL.  Async-signal-safe. */
+const struct rm_module *rm_modules_find(const struct rm_modules *modules, uint64_t address);
+
+#define RM_RECIPE_BYTES 256U
+
+struct rm_recipes;
+
+/** Room for some thousand recipes; NULL: no memory.  Free with rm_free(). */
+struct rm_recipes *rm_recipes_new(void);
+
+/** The recipe of an address, or NULL.  Async-signal-safe. */
+void *rm_recipes_find(struct rm_recipes *recipes, uint64_t address);
+
+/** Keeps the recipe of an address, if there is room.  Async-signal-safe. */
+void rm_recipes_add(struct rm_recipes *recipes, uint64_t address, const void *recipe, size_t bytes);
 
 struct rm_code {
     uint64_t number; /* no two of a process have the same */

@@ -3,7 +3,7 @@
  * Owns the sorted table of functions that frames are found by (.eh_frame_hdr): knowing one, and
  * making one for frames that came without: of programs that are linked statically, and of those
  * whose frames are debug information, as Go's.  Nothing in a section is believed.
- * Called by modules.c and images.c.
+ * Called by code.c and images.c.
  */
 #ifndef RM_STACK_FRAME_INDEX_H
 #define RM_STACK_FRAME_INDEX_H

@@ -16,7 +16,7 @@
 #include "base/status.h"
 #include "os/claimed_signal.h"
 #include "scope/scope.h"
-#include "stack/slots.h"
+#include "stack/slot.h"
 
 #define MOST_FORK_NS (100 * RM_NS_PER_MS) /* that a fork waits for handlers to end */
 

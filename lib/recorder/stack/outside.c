@@ -12,10 +12,9 @@
 #include "base/text.h"
 #include "os/cgroup_members.h"
 #include "os/task_walk.h"
-#include "stack/each.h"
 #include "stack/follow.h"
-#include "stack/hidden.h"
 #include "stack/images.h"
+#include "stack/processes.h"
 #include "stack/spaces.h"
 
 #define EACH_NS     (20 * RM_NS_PER_MS)  /* between looks at processes one by one */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Owns what the thread rm-stack does every few milliseconds: it takes out the samples and writes
- * them to the run block, finds new threads and libraries, and sees to peaks of memory.
+ * them to the run block, finds new threads and libraries, and sees to peaks of memory.  New threads
+ * are sampled, too, and of those that block the signal the CPU time is counted that goes by unseen.
  */
 #ifndef RM_STACK_ROUND_H
 #define RM_STACK_ROUND_H
@@ -14,8 +15,7 @@
 #include "os/file.h"
 #include "os/file_mappings.h"
 #include "os/own_pages.h"
-#include "stack/fault_remarks.h"
-#include "stack/fault_weights.h"
+#include "stack/faults.h"
 #include "stack/memory_watch.h"
 #include "stack/sampler.h"
 #include "store/stack_writer.h"
@@ -64,11 +64,12 @@ void rm_stack_round_drain(struct rm_stack_round *round);
 /** The last of all, when no more samples come. */
 void rm_stack_round_finish(struct rm_stack_round *round);
 
-/** Says what is so of page faults, which are sampled. */
-void rm_stack_round_tell_faults(struct rm_stack_round *round);
-
 /** Sets what is known about the kinds of `bits` (RESMON_STACKS_*) that are wanted. */
 void rm_stack_round_set_kinds(struct rm_stack_round *round, uint64_t bits, resmon_status status,
                               const char *reason);
+
+/** Whether new threads may still be looked at once between rounds: not too many came since the
+ * latest. */
+bool rm_stack_threads_may_sample_new(const struct rm_stack_round *round);
 
 #endif

@@ -16,7 +16,7 @@
 #include "os/claimed_signal.h"
 #include "stack/code.h"
 #include "stack/handler.h"
-#include "stack/slots.h"
+#include "stack/slot.h"
 
 #ifndef sigev_notify_thread_id
 #define sigev_notify_thread_id _sigev_un._tid

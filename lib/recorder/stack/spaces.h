@@ -52,7 +52,7 @@ struct rm_space {
     uint64_t clock_before_ns;   /* less what it had before it was observed */
     uint32_t accounted;         /* of which so many were told of */
     uint64_t sampled_ns;        /* that samples stand for */
-    struct rm_process_row *row; /* of stack/each; NULL: it has none */
+    struct rm_process_row *row; /* of stack/processes; NULL: it has none */
     int watch;                  /* of os/process_end; -1: none */
 };
 
