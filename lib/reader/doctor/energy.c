@@ -12,8 +12,8 @@
 #include <unistd.h>
 
 #include "base/text.h"
+#include "collect/energy_zones.h"
 #include "collect/memory_modules.h"
-#include "collect/powercap.h"
 #include "os/access.h"
 #include "os/dir.h"
 

@@ -27,7 +27,7 @@
 #include "base/status.h"
 #include "carbon/cpu_power.h"
 #include "collect/capacity.h"
-#include "collect/counter_set.h"
+#include "collect/counters.h"
 #include "collect/cpu_model.h"
 #include "collect/energy_zones.h"
 #include "metric/metric.h"

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Owns the energy counters of a machine: RAPL through powercap, and where that cannot be read the
- * PMU "power" of perf.  One object per monitor, on the sampling thread; it reads all counters once
- * a sample, whoever asks first, and the collectors energy_* show what it found.
+ * Owns the energy counters of a machine: RAPL through powercap, whose zones are found in whatever
+ * way the tree lists them, and where that cannot be read the PMU "power" of perf.  One object per
+ * monitor, on the sampling thread; it reads all counters once a sample, whoever asks first, and the
+ * collectors energy_* show what it found.
  *
  * What is counted once: a zone that two drivers show (MSR and MMIO); a socket whose dies mirror one
  * counter (AMD).  What is not inside another although sysfs nests it: dram is not in package.  psys
@@ -19,8 +20,22 @@
 
 #include "base/compiler.h"
 #include "collect/energy_delta.h"
-#include "collect/powercap.h"
 #include "os/file.h"
+
+#define RM_POWERCAP_CLASS "sys/class/powercap"
+
+#define RM_MOST_ZONES 64
+
+/**
+ * A zone, "DIRECTORY/ID" below the root; or, with `id` NULL, a directory that is there and cannot
+ * be listed, or for which there is no memory: resmon_last_error() says why.
+ */
+typedef void (*rm_powercap_visit_fn)(void *context, const char *directory, const char *id);
+
+/** Visits each zone of RAPL, "intel-rapl:0" before "intel-rapl:0:1"; RM_MOST_ZONES a directory at
+ * most. */
+RM_SHARED void rm_powercap_visit(const struct rm_root *root, rm_powercap_visit_fn visit,
+                                 void *context);
 
 #define RM_ZONE_NAME_BYTES 32
 
