@@ -16,7 +16,7 @@ BANNED = {
 }
 EXEMPT = {("base/alloc.c", "memory goes through base/alloc.h"),
           # In place of the C library, when no thread but ours is left.
-          ("engine/last_thread.c", "the library never ends its host program"),
+          ("engine/sampling.c", "the library never ends its host program"),
           # Only for a monitor that was asked for stacks, and only a signal that nobody handles.
           ("os/claimed_signal.c", "no global side effects on the host program"),
           # Only when RESMON, or a language, asked for it, and only signals that nobody handles.

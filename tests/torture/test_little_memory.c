@@ -18,8 +18,8 @@
 
 #include "base/clock.h"
 #include "base/compiler.h"
+#include "engine/memory.h"
 #include "os/memory_room.h"
-#include "setup/address_space.h"
 #include "unit/sanitizer.h"
 
 #define DOCUMENT "test_little_memory.json"

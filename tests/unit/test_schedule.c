@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * engine/schedule: a source is never read more often than it wants, and less often when it fails.
+ * engine/cadence: a source is never read more often than it wants, and less often when it fails.
  */
 #include "test.h"
 
-#include "engine/schedule.h"
+#include "engine/cadence.h"
 
 #define MS INT64_C(1000000)
 

@@ -32,7 +32,7 @@
 #include "os/reader.h"
 #include "os/signal_guard.h"
 #include "scope/forked.h"
-#include "setup/asked.h"
+#include "setup/options.h"
 
 /* Set by the constructor, and cleared under the lock when the program exits. */
 static struct rm_plan *plan;
@@ -510,8 +510,9 @@ static bool is_set(const char *text)
     return text != NULL && text[strspn(text, " \t\n")] != '\0';
 }
 
-/* What whoever runs the program asks of it (setup/asked.h), and then what its user wants.  Without
- * the latter, its scopes are all that is asked for, with their energy, and nothing is said. */
+/* What whoever runs the program asks of it (setup/options.h), and then what its user wants.
+ * Without the latter, its scopes are all that is asked for, with their energy, and nothing is said.
+ */
 #define LEAST          "domains=process+tree+cpu+energy,interval=1s,rows=2,tags=16"
 #define LEAST_OF_CHILD LEAST ",scope_paths=256,scope_threads=32" /* there may be many */
 

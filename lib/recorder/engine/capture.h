@@ -10,7 +10,7 @@
 
 #include <pthread.h>
 
-#include "engine/own_memory.h"
+#include "engine/memory.h"
 #include "engine/sampler.h"
 #include "run/run.h"
 

@@ -6,7 +6,7 @@
  * root, its user or the file's name does not matter.  A program that dies leaves the memory file;
  * who loads the recording finds it by the name in the header and puts the two together
  * (record/leftover).
- * Called by block_memory.c, for the file, and by monitor.c.
+ * Called by memory.c, for the file, and by monitor.c.
  */
 #ifndef RM_ENGINE_RECORDER_H
 #define RM_ENGINE_RECORDER_H

@@ -16,7 +16,6 @@
 #include "engine/cadence.h"
 #include "engine/energy_division.h"
 #include "engine/gpus.h"
-#include "engine/schedule.h"
 #include "setup/options.h"
 #include "store/block.h"
 #include "store/series.h"

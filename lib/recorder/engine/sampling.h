@@ -6,6 +6,11 @@
  * The thread has its own, empty table of descriptors where the kernel can do that (Linux 5.9): what
  * the program does to its descriptors does not concern the sources, and what these keep open takes
  * no number, limit or inheritance of the program's.  Where it cannot, os/kept looks after them.
+ *
+ * And the end of a program whose main thread has left by pthread_exit().  The C library then ends
+ * the program, as by exit(0), when its last thread ends: which ours, that wait for a monitor to be
+ * stopped, would never do.  So when only threads of this library are left, this does in its place
+ * what the C library would have done.
  */
 #ifndef RM_ENGINE_SAMPLING_H
 #define RM_ENGINE_SAMPLING_H

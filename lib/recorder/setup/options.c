@@ -2,26 +2,55 @@
 #define _GNU_SOURCE /* secure_getenv */
 #include "setup/options.h"
 
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <resmon/stack.h>
 
 #include "base/alloc.h"
 #include "base/clock.h"
-#include "base/compiler.h"
+#include "base/human.h"
 #include "base/log.h"
 #include "base/status.h"
 #include "base/struct_size.h"
 #include "base/text.h"
 #include "job/site.h"
 #include "os/pfm.h"
-#include "setup/asked.h"
 #include "store/block.h"
 #include "store/scope_counts.h"
+
+/* ---- RESMON_RUN ----------------------------------------------------------------------------- */
+
+#define LEAST_ROOM (128.0 * 1024 * 1024)
+
+static bool is_own_directory(const char *path)
+{
+    struct stat info;
+    return lstat(path, &info) == 0 && S_ISDIR(info.st_mode) && info.st_uid == geteuid() &&
+           (info.st_mode & 077) == 0;
+}
+
+static bool has_room(const char *path)
+{
+    struct statvfs room;
+    return statvfs(path, &room) == 0 && (double)room.f_bavail * (double)room.f_frsize >= LEAST_ROOM;
+}
+
+bool rm_asked_find(struct rm_asked *ret_asked)
+{
+    const char *run = secure_getenv("RESMON_RUN");
+    size_t length = run != NULL ? strcspn(run, ",") : 0;
+    if (length == 0 || length >= sizeof ret_asked->directory || run[0] != '/') {
+        return false;
+    }
+    (void)rm_text_copy(ret_asked->directory, sizeof ret_asked->directory, run, length);
+    ret_asked->options = run + length + (run[length] == ',' ? 1 : 0);
+    return is_own_directory(ret_asked->directory) && has_room(ret_asked->directory);
+}
 
 /* ---- the tables --------------------------------------------------------------------------- */
 
@@ -269,4 +298,80 @@ void rm_options_free(struct rm_options *options)
     rm_free(options->energy_root);
     rm_free(options->run_record);
     *options = (struct rm_options){0};
+}
+
+/* ---- what outputs need ---------------------------------------------------------------------- */
+
+static resmon_status refuse_stacks(const char *what, uint64_t stacks)
+{
+    bool has_cpu = (stacks & RESMON_STACKS_CPU) != 0;
+    bool has_memory = (stacks & RESMON_STACKS_MEMORY) != 0;
+    return rm_error(RESMON_EINVAL,
+                    "%s needs stacks of %s%s%s, which stacks= does not include: add them there, or "
+                    "omit stacks=",
+                    what, has_cpu ? "cpu" : "", has_cpu && has_memory ? " or " : "",
+                    has_memory ? "memory" : "");
+}
+
+resmon_status rm_needs_add(struct rm_needs *needs, const struct rm_options *options,
+                           const char *what, uint64_t stacks, uint64_t events)
+{
+    uint64_t said = options->values.stacks;
+    if (stacks != 0 && said != 0 && (said & stacks) == 0) {
+        return refuse_stacks(what, stacks);
+    }
+    needs->stacks |= stacks;
+    needs->events = events > needs->events ? events : needs->events;
+    return RESMON_OK;
+}
+
+static void settle(const struct rm_needs *needs, resmon_monitor_options *values)
+{
+    values->stacks = values->stacks != 0 ? values->stacks : needs->stacks;
+    values->events = values->events != 0 ? values->events : (size_t)needs->events;
+}
+
+void rm_needs_settle(const struct rm_needs *needs, struct rm_options *options)
+{
+    settle(needs, &options->values);
+}
+
+static void add_line(char *text, size_t room, const char *line)
+{
+    size_t length = strlen(text);
+    if (line[0] != '\0') {
+        (void)snprintf(text + length, room - length, "%s%s", length > 0 ? "\n" : "", line);
+    }
+}
+
+/* A table that takes as much memory as a program does, said before it is taken. */
+static void remark_on_table(size_t rows, uint64_t row_bytes, char *text, size_t room)
+{
+    static const double large_bytes = 64.0 * 1048576.0;
+    char line[160], of_all[RM_HUMAN_BYTES], of_one[RM_HUMAN_BYTES];
+    const double bytes = (double)rows * (double)row_bytes;
+    if (bytes >= large_bytes) {
+        rm_human_bytes(of_all, bytes);
+        rm_human_bytes(of_one, (double)row_bytes);
+        (void)snprintf(line, sizeof line,
+                       "rows=%zu takes up to %s of memory as the table fills, %s a row", rows,
+                       of_all, of_one);
+        add_line(text, room, line);
+    }
+}
+
+void rm_needs_remark(const struct rm_needs *needs, const struct rm_options *options,
+                     uint64_t row_bytes, char *text, size_t room)
+{
+    resmon_monitor_options values = options->values;
+    settle(needs, &values);
+    values.scopes = options->meters; /* scope_counters is one */
+    rm_options_remark(&rm_monitor_options, &options->said, &values, text, room);
+    bool has_place = options->said.carbon != NULL;
+    bool has_energy = (values.domains & RESMON_DOMAIN_ENERGY) != 0;
+    const char *of_place = !has_energy && has_place ? "carbon has no effect without domains=energy"
+                           : has_energy             ? options->place_remark
+                                                    : "";
+    add_line(text, room, of_place);
+    remark_on_table(values.rows, row_bytes, text, room);
 }

@@ -1,15 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Owns the options of a monitor: the table of them (options.def), and those of one monitor,
- * checked, with defaults filled in and texts copied.
+ * checked, with defaults filled in and texts copied; what outputs need of them, where they say
+ * nothing, and what is to be told of options that have no effect or a price.  And the variable
+ * RESMON_RUN: what whoever runs this program, the command resmon, asks of it: a directory in which
+ * its monitors with scopes are to have their blocks, and behind a comma options as RESMON has them.
  */
 #ifndef RM_SETUP_OPTIONS_H
 #define RM_SETUP_OPTIONS_H
 
 #include <signal.h>
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 #include <resmon/monitor.h>
+#include <resmon/status.h>
 
 #include "base/compiler.h"
 #include "base/option.h"
@@ -58,5 +64,32 @@ struct rm_options {
 resmon_status rm_options_read(const resmon_monitor_options *given, struct rm_options *ret_options);
 
 void rm_options_free(struct rm_options *options);
+
+#define RM_ASKED_BYTES 256
+
+struct rm_asked {
+    char directory[RM_ASKED_BYTES];
+    const char *options; /* in the environment; "": none */
+};
+
+/** False: nothing is asked, or the directory is gone, is not this user's alone, or has so little
+ * room that the program may need it itself. */
+bool rm_asked_find(struct rm_asked *ret_asked);
+
+struct rm_needs {
+    uint64_t stacks, events;
+};
+
+/** See rm_monitor_need(). */
+resmon_status rm_needs_add(struct rm_needs *needs, const struct rm_options *options,
+                           const char *what, uint64_t stacks, uint64_t events);
+
+/** Writes the needs into options that say nothing. */
+void rm_needs_settle(const struct rm_needs *needs, struct rm_options *options);
+
+/** What was asked for and has no effect, or takes much memory, a line each.  `row_bytes`: what a
+ * row of the table takes. */
+void rm_needs_remark(const struct rm_needs *needs, const struct rm_options *options,
+                     uint64_t row_bytes, char *text, size_t room);
 
 #endif

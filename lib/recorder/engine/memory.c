@@ -1,27 +1,32 @@
 /* SPDX-License-Identifier: MIT */
-#include "engine/block_memory.h"
+#include "engine/memory.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/compiler.h"
+#include "base/human.h"
 #include "base/log.h"
 #include "base/status.h"
 #include "engine/energy_division.h"
 #include "engine/recorder.h"
 #include "job/path_pattern.h"
 #include "os/file_system.h"
+#include "os/memory_room.h"
 #include "os/outfile.h"
+#include "os/own_rss.h"
 #include "record/recording.h"
 #include "scope/session.h"
 #include "scope/site.h"
 #include "scope/thread_counters.h"
-#include "setup/address_space.h"
 #include "store/line_record.h"
 #include "store/process_row.h"
 #include "store/scope_tallies.h"
+
+/* ---- the block ------------------------------------------------------------------------------ */
 
 #define FACT_BYTES 17408
 #define SITES      1024
@@ -230,4 +235,97 @@ void rm_block_memory_free(struct rm_block_memory *memory, bool is_given_away, bo
         rm_block_memory_unmap(memory->mapping);
     }
     rm_recorder_free(memory->recorder, is_inherited);
+}
+
+/* ---- a monitor's own ------------------------------------------------------------------------ */
+
+uint64_t rm_own_memory_rss(void)
+{
+    struct rm_kept file = {0};
+    uint64_t bytes = 0;
+    if (!rm_own_rss_open(&file) || !rm_own_rss_read(&file, &bytes)) {
+        bytes = 0;
+    }
+    rm_kept_close(&file);
+    return bytes;
+}
+
+/* Pages of the block come as it fills, and as it is read, which takes none of the memory: so before
+ * that, and what the figure has too much is what earlier looks have read beyond it. */
+void rm_own_memory_note(const struct rm_own_memory *own)
+{
+    if (own->start_rss_1 > 0) {
+        RM_STORE(&own->header->own_rss_1, own->start_rss_1 + rm_mapping_resident(own->mapping));
+    }
+}
+
+/* The program's other threads count, too, if they take memory in that instant. */
+void rm_own_memory_note_start(struct rm_own_memory *own, uint64_t rss_before)
+{
+    if (!own->is_self) {
+        return;
+    }
+    uint64_t rss = rm_own_memory_rss();
+    uint64_t known = rm_mapping_resident(own->mapping) + RM_LOAD(&own->header->own_stacks_rss);
+    if (rss_before > 0 && rss > 0) {
+        uint64_t grown = rss > rss_before ? rss - rss_before : 0;
+        own->start_rss_1 = (grown > known ? grown - known : 0) + 1;
+    }
+    rm_own_memory_note(own);
+}
+
+void rm_own_memory_note_rise(const struct rm_own_memory *own, uint64_t bytes)
+{
+    uint64_t known = RM_LOAD(&own->header->own_work_rss_1);
+    while (own->is_self && known < bytes + 1 &&
+           !__atomic_compare_exchange_n(&own->header->own_work_rss_1, &known, bytes + 1, false,
+                                        __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+    }
+}
+
+/* ---- limits --------------------------------------------------------------------------------- */
+
+#define MIB (UINT64_C(1) << 20)
+
+/* glibc gives each thread that allocates a heap of its own, for which it reserves 64 MiB. */
+#define TIGHT_BYTES (512 * MIB)
+
+/* Four threads with their stacks, their buffers, and a run while it is written. */
+#define OWN_BYTES (10 * MIB)
+
+/* A thread with a stack of the usual 8 MiB, and as much again. */
+#define PROGRAM_BYTES (16 * MIB)
+
+void rm_address_space_save(void)
+{
+#ifdef M_ARENA_MAX
+    struct rm_memory_room room;
+    rm_memory_room_of_process(NULL, &room);
+    if (room.bytes < TIGHT_BYTES) {
+        (void)mallopt(M_ARENA_MAX, 1);
+    }
+#endif
+}
+
+resmon_status rm_address_space_decide(const struct rm_memory_room *room, uint64_t block_bytes)
+{
+    uint64_t own = block_bytes + OWN_BYTES;
+    if (room->bytes >= own + PROGRAM_BYTES) {
+        return RESMON_OK;
+    }
+    char left[RM_HUMAN_BYTES], needed[RM_HUMAN_BYTES], programs[RM_HUMAN_BYTES];
+    rm_human_bytes(left, (double)room->bytes);
+    rm_human_bytes(needed, (double)own);
+    rm_human_bytes(programs, (double)PROGRAM_BYTES);
+    return rm_error(RESMON_ENOMEM,
+                    "only %s of memory are left of %s: observing needs about %s, which leaves the "
+                    "program less than %s",
+                    left, room->limit, needed, programs);
+}
+
+resmon_status rm_address_space_check(uint64_t block_bytes)
+{
+    struct rm_memory_room room;
+    rm_memory_room_of_process(NULL, &room);
+    return rm_address_space_decide(&room, block_bytes);
 }
