@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Owns the sink that saves the run to a file: at the end, and now and then if wanted.  What the
- * file holds is somebody else's.
+ * Owns the sinks that save the run to a file, at the end, and now and then if wanted: what they
+ * have in common, and those that save it in one of the formats.  What a file holds is for others to
+ * say (format/).
  */
 #ifndef RM_SINK_SAVER_H
 #define RM_SINK_SAVER_H
