@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "record/settling.h"
+#include "record/block_copy.h"
 #include "store/scope_counts.h"
 #include "store/scope_energy.h"
 #include "store/scope_tallies.h"

@@ -4,7 +4,7 @@
  * is a record for each node in a section of its own, with two copies and a version
  * (store/published.h), empty where nobody asked for it.  What happens to nodes happens to all of
  * their facets by one table: a node begins anew, moves into the tree of the retired, or is settled
- * in a copy of the block (record/settling.c).  Pure.
+ * in a copy of the block (record/block_copy.c).  Pure.
  */
 #ifndef RM_STORE_SCOPE_FACETS_H
 #define RM_STORE_SCOPE_FACETS_H
