@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * collect/energy_delta and energy_zones: how far counters grew, and which of the zones that
+ * collect/delta and energy_zones: how far counters grew, and which of the zones that
  * kernels show are counted.
  */
 #include "vectors.h"

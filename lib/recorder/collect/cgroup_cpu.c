@@ -4,7 +4,7 @@
  * version 1: cpuacct.usage, .usage_user, .usage_sys and the cpu controller's cpu.stat.
  */
 #include "collect/collect.h"
-#include "collect/rate.h"
+#include "collect/delta.h"
 
 enum { TIME, USER, SYSTEM, QUOTA, PERCENT, THROTTLED_TIME, THROTTLED, PERIODS };
 

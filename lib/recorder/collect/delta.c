@@ -5,6 +5,8 @@
 
 #include "base/alloc.h"
 
+/* ---- things that come and go ---------------------------------------------------------------- */
+
 void rm_delta_free(struct rm_delta_table *table)
 {
     rm_free(table->things);
@@ -85,4 +87,80 @@ void rm_delta_end(struct rm_delta_table *table)
         }
     }
     table->count = kept;
+}
+
+/* ---- energy counters ------------------------------------------------------------------------ */
+
+/* Counters are brought up to date every millisecond or so, and readings may be closer together. */
+#define SLACK_S 0.01
+
+static bool is_plausible(const struct rm_energy_counter *counter, uint64_t growth, int64_t now_ns)
+{
+    double elapsed_s = (double)(now_ns - counter->last_ns) * 1e-9 + SLACK_S;
+    return counter->limit_w <= 0.0 ||
+           (double)growth * counter->unit_j <= counter->limit_w * elapsed_s;
+}
+
+/* How much more the first growth stands for. */
+static double scale_of(const struct rm_energy_counter *counter, int64_t now_ns)
+{
+    int64_t before_ns = counter->first_ns - counter->begin_ns;
+    bool is_first = counter->joules <= 0.0 && counter->begin_ns != 0 && before_ns > 0;
+    return is_first && now_ns > counter->first_ns
+               ? 1.0 + (double)before_ns / (double)(now_ns - counter->first_ns)
+               : 1.0;
+}
+
+enum rm_energy_event rm_energy_take(struct rm_energy_counter *counter, uint64_t count,
+                                    int64_t now_ns)
+{
+    enum rm_energy_event event = RM_ENERGY_OK;
+    if (counter->max > 0 && count > counter->max) {
+        counter->discarded++;
+        return RM_ENERGY_DISCARDED; /* no count at all: the one before stays */
+    }
+    if (!counter->has_last) {
+        counter->has_last = true;
+        counter->last = count;
+        counter->first_ns = now_ns;
+        counter->last_ns = now_ns;
+        return RM_ENERGY_OK;
+    }
+    counter->has_moved |= count != counter->last;
+    uint64_t growth = count - counter->last;
+    if (count < counter->last) {
+        event = counter->max > 0 ? RM_ENERGY_WRAPPED : RM_ENERGY_DISCARDED;
+        growth = counter->max > 0 ? counter->max - counter->last + count : 0;
+    }
+    if (!is_plausible(counter, growth, now_ns)) {
+        event = RM_ENERGY_DISCARDED;
+    }
+    double growth_j =
+        growth > 0 ? (double)growth * counter->unit_j * scale_of(counter, now_ns) : 0.0;
+    counter->last = count;
+    counter->last_ns = now_ns;
+    counter->wraps += event == RM_ENERGY_WRAPPED ? 1 : 0;
+    counter->discarded += event == RM_ENERGY_DISCARDED ? 1 : 0;
+    counter->joules += event != RM_ENERGY_DISCARDED ? growth_j : 0.0;
+    return event;
+}
+
+enum rm_energy_event rm_energy_miss(struct rm_energy_counter *counter)
+{
+    counter->gaps++;
+    return RM_ENERGY_GAP;
+}
+
+void rm_energy_restart(struct rm_energy_counter *counter)
+{
+    counter->last = 0;
+    counter->discarded += counter->has_last ? 1 : 0;
+}
+
+int64_t rm_energy_poll_ns(const struct rm_energy_counter *counter)
+{
+    double range_j = (double)counter->max * counter->unit_j;
+    return counter->max > 0 && counter->limit_w > 0.0
+               ? (int64_t)(range_j / counter->limit_w / 2.0 * (double)RM_NS_PER_S)
+               : 0;
 }

@@ -8,7 +8,7 @@
 
 #include "base/alloc.h"
 #include "collect/collect.h"
-#include "collect/energy_delta.h"
+#include "collect/delta.h"
 #include "collect/gpu_share.h"
 
 enum { NODE, TREE };

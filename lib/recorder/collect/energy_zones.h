@@ -19,7 +19,7 @@
 #include <resmon/status.h>
 
 #include "base/compiler.h"
-#include "collect/energy_delta.h"
+#include "collect/delta.h"
 #include "os/file.h"
 
 #define RM_POWERCAP_CLASS "sys/class/powercap"

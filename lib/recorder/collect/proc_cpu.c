@@ -7,7 +7,7 @@
 #include <time.h>
 
 #include "collect/collect.h"
-#include "collect/rate.h"
+#include "collect/delta.h"
 #include "os/pid_stat.h"
 
 enum {

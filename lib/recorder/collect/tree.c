@@ -3,8 +3,8 @@
  * Collector tree: a process and all of its descendants, ended ones included (see process_tree.h).
  */
 #include "collect/collect.h"
+#include "collect/delta.h"
 #include "collect/process_tree.h"
-#include "collect/rate.h"
 #include "os/tree_cpu.h"
 
 enum {
