@@ -14,9 +14,9 @@
 #include "base/status.h"
 #include "run/record.h"
 #include "run/run.h"
-#include "store/scope_end.h"
 #include "store/scope_energy.h"
-#include "store/scope_sums.h"
+#include "store/scope_records.h"
+#include "store/scope_tree.h"
 
 static resmon_status out_of_memory(void)
 {

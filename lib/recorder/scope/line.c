@@ -14,7 +14,7 @@
 #include "base/text.h"
 #include "os/own_rss.h"
 #include "scope/scope.h"
-#include "store/line_record.h"
+#include "store/small_records.h"
 
 #define NO_RECORD UINT32_MAX /* there was no room */
 

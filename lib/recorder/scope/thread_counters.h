@@ -13,7 +13,7 @@
 #include "counter/event.h"
 #include "counter/group.h"
 #include "os/perf_page.h"
-#include "store/scope_counts.h"
+#include "store/scope_records.h"
 
 /* What is asked for. */
 struct rm_counter_wish {
