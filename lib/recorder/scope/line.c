@@ -12,7 +12,7 @@
 #include "base/compiler.h"
 #include "base/keep_errno.h"
 #include "base/text.h"
-#include "os/own_rss.h"
+#include "os/own_usage.h"
 #include "scope/scope.h"
 #include "store/small_records.h"
 

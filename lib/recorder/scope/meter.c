@@ -8,7 +8,7 @@
 
 #include "base/clock.h"
 #include "base/compiler.h"
-#include "os/own_io.h"
+#include "os/own_usage.h"
 #include "store/scope_records.h"
 
 /* A meter's first instances at a node are free of its share of time: short ones that come first

@@ -11,8 +11,8 @@
 #include <stdint.h>
 
 #include "os/file.h"
-#include "os/file_mappings.h"
 #include "os/perf_tree.h"
+#include "os/proc_pid.h"
 #include "stack/images.h"
 #include "stack/perf_map.h"
 
