@@ -17,7 +17,7 @@
 #include "base/compiler.h"
 #include "made_profile.h"
 #include "metric/metric.h"
-#include "os/program.h"
+#include "os/host.h"
 #include "run/headline.h"
 #include "run/run.h"
 

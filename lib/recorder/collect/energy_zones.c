@@ -14,7 +14,7 @@
 #include "base/text.h"
 #include "collect/cpu_model.h"
 #include "collect/powercap.h"
-#include "os/own_io.h"
+#include "os/own_usage.h"
 
 #define PMU "sys/bus/event_source/devices/power"
 

@@ -8,7 +8,7 @@
 
 #include "collect/collect.h"
 #include "collect/rate.h"
-#include "os/pid_stat.h"
+#include "os/proc_pid.h"
 
 enum {
     TIME,

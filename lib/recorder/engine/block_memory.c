@@ -19,9 +19,8 @@
 #include "scope/site.h"
 #include "scope/thread_counters.h"
 #include "setup/address_space.h"
-#include "store/line_record.h"
-#include "store/process_row.h"
-#include "store/scope_tallies.h"
+#include "store/scope_records.h"
+#include "store/small_records.h"
 
 #define FACT_BYTES 17408
 #define SITES      1024

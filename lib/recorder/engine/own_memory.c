@@ -2,7 +2,7 @@
 #include "engine/own_memory.h"
 
 #include "base/compiler.h"
-#include "os/own_rss.h"
+#include "os/own_usage.h"
 
 uint64_t rm_own_memory_rss(void)
 {

@@ -13,7 +13,6 @@
 #include "net/mlflow_names.h"
 #include "run/energy.h"
 #include "run/headline.h"
-#include "run/node_summary.h"
 
 #define MOST_NODES    4096 /* of a merged run */
 #define FIGURE_ROOM   57   /* of a key: for "system/resmon/scope/", a number and a figure */

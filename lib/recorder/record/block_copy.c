@@ -13,7 +13,7 @@
 #include "base/status.h"
 #include "os/kept.h"
 #include "os/memory_file.h"
-#include "os/own_io.h"
+#include "os/own_usage.h"
 #include "record/settling.h"
 #include "store/block.h"
 #include "store/events.h"

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/compiler.h"
-#include "store/scope_facets.h"
+#include "store/scope_records.h"
 
 #define TRIES 16 /* a scope may end all the time */
 

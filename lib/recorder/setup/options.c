@@ -21,7 +21,7 @@
 #include "os/pfm.h"
 #include "setup/asked.h"
 #include "store/block.h"
-#include "store/scope_counts.h"
+#include "store/scope_records.h"
 
 /* ---- the tables --------------------------------------------------------------------------- */
 

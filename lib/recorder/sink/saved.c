@@ -15,7 +15,7 @@
 #include "os/reader.h"
 #include "run/run.h"
 #include "sink/saver.h"
-#include "store/facts.h"
+#include "store/small_records.h"
 
 #define HEAD_BYTES 4096 /* has the facts of the run in it */
 

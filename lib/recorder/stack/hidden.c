@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "base/clock.h"
-#include "os/pid_stat.h"
+#include "os/proc_pid.h"
 #include "os/process_end.h"
 #include "os/task_walk.h"
 

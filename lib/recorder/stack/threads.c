@@ -9,7 +9,7 @@
 #include "base/compiler.h"
 #include "base/text.h"
 #include "base/thread.h"
-#include "os/pid_view.h"
+#include "os/proc_pid.h"
 #include "stack/handler.h"
 #include "stack/slots.h"
 
