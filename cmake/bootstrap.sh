@@ -271,7 +271,7 @@ all_tests() {
     for counters in moving still psys; do
         on_energy_host $counters
     done
-    run_logged "analyzing" sh -c "ls lib/*/*.c bindings/cli/*.c | xargs -P $jobs -n 4 clang-tidy-14 -p build/dev --quiet" || {
+    run_logged "analyzing" sh -c "ls lib/*/*/*.c bindings/cli/*.c | xargs -P $jobs -n 4 clang-tidy-14 -p build/dev --quiet" || {
         has_failed analyzing "$log" "$(grep -E 'warning:|error:' "$log" | head -n 44)"
     }
     without_libraries="-G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo -DRESMON_WERROR=ON -DRESMON_WITH_CJSON=OFF

@@ -13,8 +13,8 @@
 
 #include "base/alloc.h"
 #include "names/rust_names.h"
-#include "os/perf_buffer.h"
-#include "os/proc_maps.h"
+#include "os/perf.h"
+#include "os/proc_pid.h"
 #include "stack/elf_file.h"
 #include "stack/perf_map.h"
 

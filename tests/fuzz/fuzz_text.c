@@ -12,7 +12,7 @@
 #include "base/text.h"
 #include "collect/pressure.h"
 #include "job/path_pattern.h"
-#include "os/pid_stat.h"
+#include "os/proc_pid.h"
 
 static void parse_stat(struct rm_text text)
 {

@@ -14,8 +14,7 @@
 #include "run/run.h"
 #include "scope/session.h"
 #include "store/series.h"
-#include "store/source.h"
-#include "store/tags.h"
+#include "store/small_records.h"
 
 #define BLOCK_BYTES ((size_t)1 << 20)
 

@@ -14,13 +14,10 @@
 #include "metric/metric.h"
 #include "random.h"
 #include "run/run.h"
-#include "store/facts.h"
-#include "store/line_record.h"
 #include "store/scope_tree.h"
 #include "store/series.h"
-#include "store/source.h"
+#include "store/small_records.h"
 #include "store/stack_record.h"
-#include "store/tags.h"
 
 /* ---- sizes ---------------------------------------------------------------------------------- */
 

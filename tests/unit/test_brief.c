@@ -17,7 +17,7 @@
 #include "base/compiler.h"
 #include "made_profile.h"
 #include "metric/metric.h"
-#include "os/program.h"
+#include "os/host.h"
 #include "run/headline.h"
 #include "run/run.h"
 
@@ -219,7 +219,8 @@ TEST(figures_that_are_not_whole)
     char *text = text_of(run, RESMON_REPORT_BRIEF, 300);
     assert_non_null(strstr(text, "\n  CPU     >= "));
     assert_non_null(strstr(text, "up to the last sample before its end"));
-    assert_non_null(strstr(text, "\n  note       processes are missing: too many open files\n"));
+    /* The host may add notes of its own before it: of time that went to other virtual machines. */
+    assert_non_null(strstr(text, "processes are missing: too many open files"));
     resmon_text_free(text);
     for (size_t i = 0; i < run->column_count; i++) {
         if (run->columns[i].kind == RESMON_COUNTER) {

@@ -6,7 +6,7 @@
 #include "fixtures/machine.h"
 
 #include "base/fault.h"
-#include "os/cgroup_limit.h"
+#include "os/cgroup.h"
 #include "stack/memory_watch.h"
 
 #define MIB UINT64_C(1048576)

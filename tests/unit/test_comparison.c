@@ -11,7 +11,7 @@
 #include "format/json.h"
 #include "metric/metric.h"
 #include "random.h"
-#include "run/power_spread.h"
+#include "run/energy.h"
 #include "run/record.h"
 #include "run/run.h"
 

@@ -16,9 +16,9 @@
 #include "os/perf.h"
 #include "random.h"
 #include "run/run.h"
-#include "run/scope_names.h"
+#include "run/scope_sums.h"
 #include "scope/meter.h"
-#include "store/scope_counts.h"
+#include "store/scope_records.h"
 
 #define CALLS 3000
 

@@ -12,7 +12,7 @@
 #include "run/join.h"
 #include "run/record.h"
 #include "run/run.h"
-#include "run/scope_names.h"
+#include "run/scope_sums.h"
 
 static resmon_run_scope made_scope(const char *name, int64_t parent, uint64_t calls, double each_ns,
                                    double stddev_ns)

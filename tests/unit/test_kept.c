@@ -18,8 +18,8 @@
 
 #include "base/compiler.h"
 #include "os/kept.h"
+#include "os/own_usage.h"
 #include "os/perf.h"
-#include "os/rss_mark.h"
 
 #include "profiles/profile.h"
 

@@ -10,7 +10,7 @@
 #include "merge/merge.h"
 #include "metric/metric.h"
 #include "run/record.h"
-#include "run/spread.h"
+#include "run/scope_sums.h"
 #include "store/bucket.h"
 
 #define EPOCH_NS INT64_C(1764000000000000000) /* in November 2025 */

@@ -16,7 +16,7 @@
 #include <sys/wait.h>
 
 #include "base/thread.h"
-#include "os/pid_view.h"
+#include "os/proc_pid.h"
 
 /* ---- made ones ------------------------------------------------------------------------------ */
 

@@ -23,7 +23,6 @@
 
 #include "format/json.h"
 #include "os/perf.h"
-#include "os/perf_page.h"
 #include "pages.h"
 #include "scope/meter.h"
 

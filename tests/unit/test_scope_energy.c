@@ -13,7 +13,7 @@
 #include "made_block.h"
 #include "random.h"
 #include "store/scope_energy.h"
-#include "store/scope_facets.h"
+#include "store/scope_records.h"
 
 #define THREADS 3U
 #define NODES   48U

@@ -12,7 +12,7 @@
 #include "format/json.h"
 #include "run/record.h"
 #include "run/run.h"
-#include "run/scope_names.h"
+#include "run/scope_sums.h"
 
 static resmon_run_scope path_with(const char *name, int64_t parent, uint64_t calls, double wall_ns,
                                   double self_ns)

@@ -12,11 +12,8 @@
 #include "run/run.h"
 #include "single_step.h"
 #include "store/events.h"
-#include "store/scope_counts.h"
-#include "store/scope_end.h"
 #include "store/scope_energy.h"
-#include "store/scope_facets.h"
-#include "store/scope_tallies.h"
+#include "store/scope_records.h"
 #include "store/scope_tree.h"
 
 /* ---- a block with trees --------------------------------------------------------------------- */

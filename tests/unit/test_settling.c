@@ -9,9 +9,8 @@
 #include <stddef.h>
 
 #include "record/block_copy.h"
-#include "store/scope_counts.h"
 #include "store/scope_energy.h"
-#include "store/scope_tallies.h"
+#include "store/scope_records.h"
 #include "store/scope_tree.h"
 
 static const struct kind {

@@ -7,7 +7,7 @@
 
 #include "random.h"
 #include "store/pace.h"
-#include "store/scope_tallies.h"
+#include "store/scope_records.h"
 #include "store/student.h"
 
 #define KIB     UINT64_C(1024)

@@ -12,7 +12,7 @@
 #include "base/compiler.h"
 #include "metric/view.h"
 #include "net/mlflow_plan.h"
-#include "run/node_summary.h"
+#include "run/headline.h"
 
 static const char *const names[RM_VIEW_COUNT] = {
     "summary", "trace",   "mlflow", "node", "headline", "plot",

@@ -163,3 +163,15 @@ def set_field(struct, name, value, what):
         setattr(struct, name, encoded(value, what) if is_text else value)
     except TypeError as error:
         raise error if is_text else ArgumentTypeError(f"{what}: a number is wanted, not {type(value).__name__}") from None
+
+
+def series_of(name):
+    """Returns the code of a series of buckets: "mean"."""
+    if name not in _abi.SERIES:
+        raise ArgumentError(f"series={name!r}: expected one of {', '.join(map(repr, _abi.SERIES))}")
+    return _abi.SERIES[name]
+
+
+def handles_of(runs):
+    """Returns an array of the handles of several runs, for the library."""
+    return (c_void_p * max(len(runs), 1))(*(run._as_parameter_ for run in runs))

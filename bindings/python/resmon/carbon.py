@@ -6,7 +6,7 @@ from ctypes import byref, c_void_p
 
 from . import _abi
 from . import _generated_records as made
-from ._library import lib, take_text
+from ._library import handles_of, lib, take_text
 from .options import carbon_options, current_place, set_place
 from .run import Recorded, Run
 
@@ -121,7 +121,7 @@ def measure_idle(seconds: float) -> Run:
 
 def _handles(runs: Recorded | Sequence[Recorded]) -> tuple[list[Run], Any]:
     found = [run._get_run() for run in ([runs] if isinstance(runs, Recorded) else runs)]
-    return found, (c_void_p * max(len(found), 1))(*(run._as_parameter_ for run in found))
+    return found, handles_of(found)
 
 
 def above_idle(work: Recorded | Sequence[Recorded], idle: Recorded | Sequence[Recorded], hours_per_day: float = 0.0,

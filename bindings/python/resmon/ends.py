@@ -22,9 +22,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_FAILED, _INTERRUPTED = 3, 4
-assert _abi.ENDS[_FAILED] == "failed" and _abi.ENDS[_INTERRUPTED] == "interrupted"
-
 # Modules whose frame stands outermost when nobody caught an exception; not those of shells and test runners, which
 # go on after it.
 _OUTERMOST = ("__main__", "runpy")
@@ -43,13 +40,13 @@ def end_of(error):
     """Returns the end of a program by this exception, for the library; None: it is not a failure."""
     if isinstance(error, SystemExit):
         code = 0 if error.code is None else error.code if isinstance(error.code, int) else 1
-        return _abi.RunEnd(reason=_FAILED, exit_status=code & 0xff) if code & 0xff else None
+        return _abi.RunEnd(reason=_abi.END_FAILED, exit_status=code & 0xff) if code & 0xff else None
     if error is None or isinstance(error, GeneratorExit):
         return None
     text = text_of(error).encode("utf-8", "replace")
     if isinstance(error, KeyboardInterrupt):
-        return _abi.RunEnd(reason=_INTERRUPTED, signal_number=int(SIGINT), text=text)
-    return _abi.RunEnd(reason=_FAILED, text=text)
+        return _abi.RunEnd(reason=_abi.END_INTERRUPTED, signal_number=int(SIGINT), text=text)
+    return _abi.RunEnd(reason=_abi.END_FAILED, text=text)
 
 
 def uncaught():

@@ -8,8 +8,8 @@ import ctypes
 from ctypes import c_char_p, c_int, c_void_p, py_object
 
 from . import _abi
-from ._library import lib
-from .errors import ArgumentError, Error
+from ._library import lib, series_of
+from .errors import Error
 
 
 class MissingPackage(Error, ImportError):  # type: ignore[misc]
@@ -38,8 +38,6 @@ def available(module, what):
 def frame_of_run(run, series, names):
     """Returns the table of a run as a DataFrame."""
     pandas, numpy = wanted("pandas", "to_pandas()"), wanted("numpy", "to_pandas()")
-    if series not in _abi.SERIES:
-        raise ArgumentError(f"series={series!r}: expected one of {', '.join(map(repr, _abi.SERIES))}")
     columns = run.columns
     chosen = list(range(len(columns))) if names is None else [run._index(name) for name in names]
     last_ns = numpy.array(run._row_times(), dtype="int64")
@@ -105,13 +103,12 @@ ctypes.pythonapi.Py_IncRef(py_object(_NAME))
 
 def stream_capsule(run, series):
     """Returns a capsule with a stream of the run's table."""
-    if series not in _abi.SERIES:
-        raise ArgumentError(f"series={series!r}: expected one of {', '.join(map(repr, _abi.SERIES))}")
+    code = series_of(series)
     address = _libc.calloc(1, ctypes.sizeof(_Stream))
     if not address:
         raise MemoryError("no memory for an Arrow stream")
     try:
-        lib.run_export_arrow(run, _abi.SERIES[series], address)
+        lib.run_export_arrow(run, code, address)
     except BaseException:
         _libc.free(address)
         raise

@@ -10,7 +10,7 @@ import weakref
 from _thread import RLock
 from ctypes import byref, c_void_p
 
-from . import ends, sinks
+from . import _abi, ends, sinks
 from ._generated_records import SinkInfo
 from ._library import encoded, lib, take_text
 from .errors import ArgumentTypeError, BusyError, Error, StateError, warn
@@ -391,7 +391,7 @@ class Monitor(Recorded):
         """State of each sink (:class:`~resmon.records.SinkInfo`), in the order in which they were added."""
         found = list(SinkInfo.each(lib.monitor_sink_count, lib.monitor_get_sink, self))
         for callback in self._callbacks:
-            if callback.failure and found[callback.index].status == sinks.CALLBACK_FAILED:
+            if callback.failure and found[callback.index].status == _abi.EIO:
                 found[callback.index].reason = callback.failure
         return found
 

@@ -1,14 +1,11 @@
 # SPDX-License-Identifier: MIT
 """The contents of the library's page about runs as objects, for the PDF report and for notebooks."""
-import ctypes
 import json
 from ctypes import byref
 
 from . import _abi
-from ._library import encoded, lib, take_text
+from ._library import encoded, handles_of, lib, take_text
 
-HTML, MARKDOWN, DATA = 0, 1, 2
-FIGURES, CHARTS, TABLES = 1, 2, 4
 UNKNOWN = "-"
 
 
@@ -95,18 +92,13 @@ class Page:
         self.all = Part(data["all"]) if "all" in data else None
 
 
-def handles_of(runs):
-    """Returns an array of the handles of several runs, for the library."""
-    return (ctypes.c_void_p * len(runs))(*(run._as_parameter_ for run in runs))
-
-
 def page_of(runs, parts=0, title=None):
     """Returns the page about runs, or some parts of it."""
-    options = _abi.PageOptions(title=encoded(title, "title"), form=DATA, parts=parts)
+    options = _abi.PageOptions(title=encoded(title, "title"), form=_abi.PAGE_DATA, parts=parts)
     return Page(json.loads(take_text(lib.report_page, handles_of(runs), len(runs), byref(options))))
 
 
-def save(runs, path, form=HTML, title=None):
+def save(runs, path, form=_abi.PAGE_HTML, title=None):
     """Writes the page to a file."""
     options = _abi.PageOptions(title=encoded(title, "title"), form=form)
     lib.report_save(handles_of(runs), len(runs), byref(options), encoded(path, "path"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from . import _abi
 from .errors import ArgumentError, ArgumentTypeError
 from .files import written
 from .run import Recorded, Run, load_all
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
     from ._types import Path
 
-_FORMS = {".html": 0, ".htm": 0, ".md": 1, ".markdown": 1}  # as in pages
+_FORMS = {".html": _abi.PAGE_HTML, ".htm": _abi.PAGE_HTML, ".md": _abi.PAGE_MARKDOWN, ".markdown": _abi.PAGE_MARKDOWN}
 
 
 def _runs_of(runs: Any) -> list[Run]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from . import html, human
-from ._abi import TABLE_HTML, TABLE_TEXT
+from ._abi import ENODEV, TABLE_HTML, TABLE_TEXT
 from .errors import NotFoundError
 
 TYPE_CHECKING = False
@@ -122,12 +122,12 @@ class Sources(_Table["Source"]):
     @property
     def missing(self) -> Sources:
         """Sources that are unavailable, except absent hardware."""
-        return Sources(source for source in self._items if source.status not in (0, -17))
+        return Sources(source for source in self._items if source.status not in (0, ENODEV))
 
     @property
     def remarks(self) -> Sources:
         """Sources with a remark: those that are missing, and others with the reason for absent values."""
-        return Sources(source for source in self._items if source.reason and source.status != -17)
+        return Sources(source for source in self._items if source.reason and source.status != ENODEV)
 
     def table(self):
         rows = [[source.name, "yes" if source.available else "no", source.provenance, source.reason,

@@ -13,7 +13,7 @@ from functools import partial
 
 from . import _abi, human
 from ._generated_records import FactEntry
-from ._library import encoded, lib, take_text, text
+from ._library import encoded, handles_of, lib, series_of, take_text, text
 from .errors import ArgumentError, ArgumentTypeError, Error, FormatError, NotFoundError
 from .records import (Column, Counter, End, Energy, EnergyPart, Estimate, Event, Headline, Info, Line, Metric, Node, Process, Rank,
                       Record, Scope, Source, Spread, Statistics, Tag, Usage, name_of_facts)
@@ -436,9 +436,7 @@ class Run(Recorded):
         return array
 
     def _series(self, index: int, series: str) -> memoryview[float]:
-        if series not in _abi.SERIES:
-            raise ArgumentError(f"series={series!r}: expected one of {', '.join(map(repr, _abi.SERIES))}")
-        array = self._array(lib.run_series(self, index, _abi.SERIES[series]))
+        array = self._array(lib.run_series(self, index, series_of(series)))
         values: Any = memoryview(array).cast("B").cast("d").toreadonly()
         return values
 
@@ -540,7 +538,7 @@ def load(path: Path) -> Run:
 def save_trace(runs: Sequence[Recorded], path: Path) -> None:
     """Writes one or several runs (processes, nodes) to one trace."""
     handles = [run._get_run() for run in runs]
-    lib.trace_save((c_void_p * len(handles))(*(run._as_parameter_ for run in handles)), len(handles), encoded(path, "path"))
+    lib.trace_save(handles_of(handles), len(handles), encoded(path, "path"))
 
 
 def metrics() -> list[Metric]:

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT
 """A run in a notebook: headline values, small charts, phases, hot functions, and remarks on missing values."""
-from . import html, human, pages, views
-from ._abi import TABLE_HTML
+from . import _abi, html, human, pages, views
 from ._library import lib
 
 
@@ -30,14 +29,14 @@ def _functions(run):
     """Returns the hot functions, folded, for each kind of stacks that was sampled."""
     if lib.run_stack_count(run) == 0:
         return []
-    tables = pages.page_of([run], pages.TABLES).runs[0].tables
+    tables = pages.page_of([run], _abi.PAGE_TABLES).runs[0].tables
     return [html.details("h" + table.title[1:], html.table(table.headers, table.rows[:12]))
             for table in tables if table.key.startswith("functions_")]
 
 
 def head(run, part=None):
     """Returns title and headline values, without the element around them."""
-    part = pages.page_of([run], pages.FIGURES).runs[0] if part is None else part
+    part = pages.page_of([run], _abi.PAGE_FIGURES).runs[0] if part is None else part
     info = run.info
     state = f"{run._outcome()}, {info.samples} samples" + (f", {info.label}" if info.label else "")
     return f"<b>{html.escape(run.title)}</b> <span class='note'>{html.escape(state)}</span>" + _tiles(part)
@@ -50,10 +49,10 @@ def small(run):
 
 def page(run):
     """Returns the whole page."""
-    part = pages.page_of([run], pages.FIGURES).runs[0]
+    part = pages.page_of([run], _abi.PAGE_FIGURES).runs[0]
     remarks, parts = run.sources.remarks, [head(run, part), html.definitions(part.answers)]
     if run.scopes:
-        parts.append(run._table("scopes", TABLE_HTML))
+        parts.append(run._table("scopes", _abi.TABLE_HTML))
     parts.append(_charts(run))
     parts.extend(_functions(run))
     if run.energy is not None and run.energy.remark:

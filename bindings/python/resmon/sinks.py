@@ -29,8 +29,6 @@ def add(monitor, kind, value):
     lib.monitor_add(monitor, kind.encode(), sink_text(kind, value))
 
 
-CALLBACK_FAILED = -7  # what the library is told
-
 # ---- callbacks --------------------------------------------------------------------------------------
 
 
@@ -96,7 +94,7 @@ class _Callback:
             is_first, self.failure = not self.failure, f"{type(error).__name__}: {_text_of(error)}"
             if is_first:
                 _show(error)
-            return CALLBACK_FAILED
+            return _abi.EIO
         finally:
             self._threads.discard(thread)
 

@@ -168,11 +168,11 @@ class _PeakCall(_Call):
     meter = _abi.METER_RSS
 
     def _take(self, watched):
-        if watched.rss_provenance == 0:
+        if watched.rss_provenance == _abi.PROVENANCE_NONE:
             return
         finding = self.finding
         is_first = finding.peak_bytes != finding.peak_bytes
-        finding.is_exact = watched.rss_provenance == 1 and (is_first or finding.is_exact)
+        finding.is_exact = watched.rss_provenance == _abi.PROVENANCE_MEASURED and (is_first or finding.is_exact)
         finding.peak_bytes = watched.rss_peak_bytes if is_first else max(finding.peak_bytes, watched.rss_peak_bytes)
 
     def _line(self, finding):

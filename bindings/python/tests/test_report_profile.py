@@ -9,7 +9,7 @@ from test_reports import HOSTILE, check_clean, check_fits, opened, page, pages_o
 from test_stacks import KINDS, PROFILE, STACKS
 
 import resmon
-from resmon import pages
+from resmon import _abi, pages
 
 LINES = [{"file": "train.c", "function": "load", "line": 12, "hits": 4, "wall_ns": 12e6, "rss_hits": 3,
           "rss_bytes": -32 << 20}]
@@ -32,7 +32,7 @@ def profiled_run(run):
 
 
 def table_of(run, key):
-    return pages.page_of([run], pages.TABLES).runs[0].table(key)
+    return pages.page_of([run], _abi.PAGE_TABLES).runs[0].table(key)
 
 
 def many_stacks(run, count, names=400, depth=30):

@@ -20,7 +20,7 @@ import pytest
 from conftest import PATIENCE_S, needs_live
 
 import resmon
-from resmon import pages, reports
+from resmon import _abi, pages, reports
 from resmon.errors import AccessError, ArgumentError, InputOutputError, NoSpaceError, NotFoundError
 from resmon.frames import MissingPackage
 
@@ -508,7 +508,7 @@ def test_bands_are_drawn_where_a_row_has_several_samples(long_run, run):
 
 
 def labels_of(*runs):
-    return [run.label for run in pages.page_of(runs, pages.FIGURES).runs]
+    return [run.label for run in pages.page_of(runs, _abi.PAGE_FIGURES).runs]
 
 
 def test_labels_tell_runs_apart(run):
@@ -523,7 +523,7 @@ def test_labels_tell_runs_apart(run):
 def test_nodes_processes_or_runs(run):
     for runs, title in (([on_host(run, "a"), on_host(run, "b")], "train.py on 2 nodes"),
                         ([run, run], "train.py in 2 processes"), ([run, on_host(run, "b", 3600)], "train.py: 2 runs")):
-        page = pages.page_of(runs, pages.FIGURES)
+        page = pages.page_of(runs, _abi.PAGE_FIGURES)
         assert page.title == title and page.all.tiles[0][:2] == [title.split()[-1], "2"]
 
 

@@ -16,7 +16,8 @@ import threading
 import pytest
 
 import resmon
-from resmon.pages import TABLES, page_of
+from resmon._abi import PAGE_TABLES
+from resmon.pages import page_of
 
 
 @pytest.fixture
@@ -400,7 +401,7 @@ def test_tables_say_what_is_beside(monitor, tmp_path):
     run = resmon.parse(json.dumps(document))
     assert "long ||" in repr(run.scopes) and "short ||" not in repr(run.scopes)
     assert "||: runs in parallel to the scope above" in repr(run.summary)
-    table = page_of([run], TABLES).runs[0].table("scopes")
+    table = page_of([run], PAGE_TABLES).runs[0].table("scopes")
     assert [row[0].strip() for row in table.rows] == ["short", "long ||", "middle"]
     assert any("||: runs in parallel" in note for note in table.notes)
 

@@ -24,7 +24,7 @@ enum rm_fork_place {
     RM_FORK_LEADER,   /* job/leader.c: the child leads no host */
     RM_FORK_HTTP,     /* net/http.c: exchanges of other threads are gone */
     RM_FORK_STANDARD, /* os/kept.c: stand-ins for standard files are closed */
-    RM_FORK_STORAGE,  /* os/own_io.c: parts of work of other threads are gone */
+    RM_FORK_STORAGE,  /* os/own_usage.c: parts of work of other threads are gone */
     RM_FORK_STDERR,   /* api/autorun.c: the copy is the parent's */
     RM_FORK_PLACES
 };

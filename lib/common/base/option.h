@@ -16,7 +16,6 @@
 #include <resmon/status.h>
 
 #include "base/compiler.h"
-#include "base/nearest.h"
 #include "base/option_text.h"
 
 enum rm_option_type {

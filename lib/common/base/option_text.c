@@ -1,10 +1,73 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/option_text.h"
 
+#include <stdio.h>
 #include <string.h>
 
+#include "base/number.h"
+#include "base/option.h"
 #include "base/status.h"
 #include "base/text.h"
+
+/* ---- did you mean ----------------------------------------------------------------------- */
+
+#define MOST         2 /* letters that may differ */
+#define LEAST_PREFIX 3
+
+static size_t least_of(size_t a, size_t b, size_t c)
+{
+    size_t least = a < b ? a : b;
+    return least < c ? least : c;
+}
+
+/* Levenshtein's distance: one row of his table at a time, of the name up to each of its letters. */
+static size_t distance_of(const char *word, size_t length, const char *name)
+{
+    size_t row[RM_NEAREST_LONGEST + 1];
+    size_t name_length = strlen(name);
+    if (name_length > RM_NEAREST_LONGEST) {
+        return RM_NEAREST_LONGEST;
+    }
+    for (size_t j = 0; j <= name_length; j++) {
+        row[j] = j;
+    }
+    for (size_t i = 1; i <= length; i++) {
+        size_t diagonal = row[0];
+        row[0] = i;
+        for (size_t j = 1; j <= name_length; j++) {
+            size_t changed =
+                diagonal + (rm_text_compare(&word[i - 1], &name[j - 1], 1) != 0 ? 1 : 0);
+            diagonal = row[j];
+            row[j] = least_of(row[j] + 1, row[j - 1] + 1, changed);
+        }
+    }
+    return row[name_length];
+}
+
+struct rm_nearest rm_nearest_new(const char *word, size_t length)
+{
+    return (struct rm_nearest){.word = word, .length = length, .distance = MOST + 1};
+}
+
+void rm_nearest_try(struct rm_nearest *nearest, const char *name)
+{
+    size_t length = nearest->length;
+    if (length == 0 || length > RM_NEAREST_LONGEST) {
+        return;
+    }
+    size_t distance = distance_of(nearest->word, length, name);
+    bool is_beginning = length >= LEAST_PREFIX && rm_text_compare(nearest->word, name, length) == 0;
+    bool is_near = distance <= MOST && distance * 2 <= length;
+    if (is_beginning && !is_near) {
+        distance = MOST;
+    }
+    if ((is_near || is_beginning) && distance < nearest->distance) {
+        nearest->distance = distance;
+        nearest->name = name;
+    }
+}
+
+/* ---- how options are written ------------------------------------------------------------ */
 
 #define WORD "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_."
 
@@ -125,4 +188,106 @@ resmon_status rm_option_unknown(const char *whose, const struct rm_option_part *
     return rm_error(RESMON_EINVAL, "%s%s'%s' is not known%s%s%s%s", whose,
                     whose[0] != '\0' ? ": " : "", shown, has_guess ? ": did you mean '" : "",
                     has_guess ? nearest->name : "", has_guess ? "'?  " : "; ", advice);
+}
+
+/* ---- texts about options ---------------------------------------------------------------- */
+
+#define LONGEST 1e15 /* ms: whole numbers that a double holds */
+
+const char *rm_option_type_name(enum rm_option_type type)
+{
+    static const char *const names[] = {"duration", "count", "share", "number", "names", "choice",
+                                        "flag",     "text",  "path",  "secret", "labels"};
+    return names[type];
+}
+
+void rm_option_full_name(const struct rm_option_set *set, const struct rm_option *option,
+                         char name[RM_OPTION_VALUE_BYTES])
+{
+    (void)snprintf(name, RM_OPTION_VALUE_BYTES, "%s%s%s", set->name,
+                   set->name[0] != '\0' ? "." : "", option->key);
+}
+
+/* In the longest unit that divides it. */
+static void write_duration(double value, char text[RM_OPTION_VALUE_BYTES])
+{
+    uint64_t ms = (uint64_t)value;
+    size_t i = 0;
+    while (ms % rm_option_times[i].ms != 0) {
+        i++;
+    }
+    (void)snprintf(text, RM_OPTION_VALUE_BYTES, "%llu %s",
+                   (unsigned long long)(ms / rm_option_times[i].ms), rm_option_times[i].name);
+}
+
+void rm_option_write(const struct rm_option *option, double value, bool with_unit,
+                     char text[RM_OPTION_VALUE_BYTES])
+{
+    char number[RM_NUMBER_BYTES];
+    bool has_unit = with_unit && option->unit != NULL;
+    if (option->type == RM_OPTION_DURATION && value >= 1.0 && value < LONGEST) {
+        write_duration(value, text);
+        return;
+    }
+    (void)rm_number_double(number, value);
+    (void)snprintf(text, RM_OPTION_VALUE_BYTES, "%s%s%s", number, has_unit ? " " : "",
+                   has_unit ? option->unit : "");
+}
+
+static bool has_bounds(const struct rm_option *option)
+{
+    return option->type <= RM_OPTION_NUMBER;
+}
+
+void rm_option_low(const struct rm_option *option, char text[RM_OPTION_VALUE_BYTES])
+{
+    text[0] = '\0';
+    if (option->type == RM_OPTION_SHARE) {
+        (void)rm_text_set(text, RM_OPTION_VALUE_BYTES, "above 0");
+    } else if (has_bounds(option)) {
+        rm_option_write(option, option->low, false, text);
+    }
+}
+
+void rm_option_high(const struct rm_option *option, char text[RM_OPTION_VALUE_BYTES])
+{
+    text[0] = '\0';
+    if (has_bounds(option)) {
+        rm_option_write(option, option->high, true, text);
+    }
+}
+
+void rm_option_default(const struct rm_option *option, char text[RM_OPTION_VALUE_BYTES])
+{
+    text[0] = '\0';
+    if (option->default_text != NULL) {
+        (void)rm_text_set(text, RM_OPTION_VALUE_BYTES, option->default_text);
+    } else if (has_bounds(option)) {
+        rm_option_write(option, option->default_value, true, text);
+    }
+}
+
+static size_t join(char *text, size_t room, size_t length, const char *more)
+{
+    length += rm_text_set(text + length, room - length, length > 0 ? ", " : "");
+    return length + rm_text_set(text + length, room - length, more);
+}
+
+void rm_option_list_names(const struct rm_option *option, char *text, size_t room)
+{
+    size_t length = 0;
+    text[0] = '\0';
+    for (size_t i = 0; i < option->name_count; i++) {
+        length = join(text, room, length, option->names[i].name);
+    }
+}
+
+void rm_option_list_keys(const struct rm_option_set *set, char *text, size_t room)
+{
+    size_t length = 0;
+    text[0] = '\0';
+    for (size_t i = 0; i < set->count; i++) {
+        bool is_labels = set->options[i].type == RM_OPTION_LABELS;
+        length = join(text, room, length, is_labels ? "label.NAME" : set->options[i].key);
+    }
 }

@@ -1,19 +1,49 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Owns how options are written: "key=value,key,key=\"a, b\"".  A value ends at a comma, unless it
- * stands in double quotes; in these, \" and \\ are a quote and a backslash.  A part whose beginning
- * is no word (of letters, digits, '_' and '.') is a value alone.
+ * Owns the texts of options: how they are written, what is said about them, and which name was
+ * meant by a word that is none.
  */
 #ifndef RM_BASE_OPTION_TEXT_H
 #define RM_BASE_OPTION_TEXT_H
 
+#include <resmon/status.h>
 #include <stdbool.h>
 #include <stddef.h>
 
-#include <resmon/status.h>
-
 #include "base/buffer.h"
-#include "base/nearest.h"
+
+/* ---- did you mean ----------------------------------------------------------------------- */
+
+/*
+ * The question "did you mean": which of several names somebody had in mind who wrote another word.
+ * Pure.
+ */
+
+#define RM_NEAREST_LONGEST 40 /* longer words are nobody's misspelling */
+
+struct rm_nearest {
+    const char *word; /* as it was written */
+    size_t length;
+    size_t distance;  /* of `name`: letters to add, drop or change; at most 2 */
+    const char *name; /* NULL: none comes near */
+};
+
+struct rm_nearest rm_nearest_new(const char *word, size_t length);
+
+/**
+ * Looks at one more name, which must outlive the answer.  Near is a name that at most 2 letters and
+ * half of the word turn the word into, or one that begins with the word ("prom", "prometheus").
+ * Capitals do not count.  Of two that are as near, the first stays.
+ */
+void rm_nearest_try(struct rm_nearest *nearest, const char *name);
+
+/* ---- how options are written ------------------------------------------------------------ */
+
+/*
+ * How options are written: "key=value,key,key=\"a, b\"".  A value ends at a comma, unless it stands
+ * in double quotes; in these, \" and \\ are a quote and a backslash.  A part whose beginning is no
+ * word (of letters, digits, '_' and '.') is a value alone.
+ */
 
 /* A text of options that is being read. */
 struct rm_option_text {

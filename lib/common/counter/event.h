@@ -11,7 +11,7 @@
 
 #include <resmon/status.h>
 
-#include "base/nearest.h"
+#include "base/option_text.h"
 #include "base/parse.h"
 
 #define RM_EVENT_NAME_BYTES 96

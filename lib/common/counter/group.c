@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/compiler.h"
-#include "base/nearest.h"
+#include "base/option_text.h"
 #include "base/status.h"
 #include "base/text.h"
 #include "counter/formula.h"

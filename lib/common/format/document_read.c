@@ -15,7 +15,7 @@
 #include "format/document_parts.h"
 #include "format/json.h"
 #include "metric/metric.h"
-#include "run/scope_names.h"
+#include "run/scope_sums.h"
 
 static resmon_status out_of_memory(void)
 {

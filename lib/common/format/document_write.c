@@ -9,8 +9,8 @@
 #include "format/document_parts.h"
 #include "os/outfile.h"
 #include "run/energy.h"
-#include "run/node_summary.h"
-#include "run/spread.h"
+#include "run/headline.h"
+#include "run/scope_sums.h"
 
 #define PRIVATE_MODE 0600
 

@@ -10,7 +10,7 @@
 
 #include "base/fault.h"
 #include "base/status.h"
-#include "os/own_io.h"
+#include "os/own_usage.h"
 #include "os/signal_guard.h"
 
 #define FLAGS (O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)

@@ -11,7 +11,7 @@
 #include "base/fault.h"
 #include "base/status.h"
 #include "base/text.h"
-#include "os/own_io.h"
+#include "os/own_usage.h"
 
 #define SCRATCH_START ((size_t)16 * 1024)
 

@@ -5,8 +5,12 @@
 #ifndef RM_OS_HOST_H
 #define RM_OS_HOST_H
 
+#include <stddef.h>
+
 #include "base/compiler.h"
 #include "os/file.h"
+
+/* ---- the machine and this process ------------------------------------------------------- */
 
 #define RM_HOST_TEXT_BYTES 256
 
@@ -18,7 +22,7 @@ struct rm_host {
     char cpu_governor[64];       /* who chooses the CPUs' frequency: "performance", ... */
     char boot_id[64];
     char executable[RM_HOST_TEXT_BYTES];
-    char program[128]; /* os/program.h */
+    char program[128]; /* see below */
     char command_line[512];
 };
 
@@ -29,5 +33,19 @@ void rm_host_set_command(struct rm_host *host, const char *command);
  */
 RM_SHARED void rm_host_read(struct rm_host *host, const struct rm_root *root,
                             struct rm_scratch *scratch, const char *proc_dir);
+
+/* ---- what people call a program --------------------------------------------------------- */
+
+/*
+ * What people call a program: its script where an interpreter runs one, else its file.  Pure.
+ */
+
+/**
+ * "train.py" of "python3 -u /home/ann/train.py --epochs 3", "http.server" of "python3 -m ...",
+ * "wordindex" of a program of its own.  `arguments`: as /proc/PID/cmdline has them, each ended by
+ * '\0', `length` bytes.  "" when nothing is known.
+ */
+void rm_program_name(const char *executable, const char *arguments, size_t length, char *name,
+                     size_t capacity);
 
 #endif

@@ -17,7 +17,7 @@
 #include "base/hash.h"
 #include "base/parse.h"
 #include "os/file.h"
-#include "os/pid_stat.h"
+#include "os/proc_pid.h"
 
 /* The machine's own files, whatever fs_root a monitor reads. */
 static bool read_stat(const char *process, uint64_t *ret_pid, struct rm_pid_stat *ret_stat,

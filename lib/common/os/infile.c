@@ -13,7 +13,7 @@
 #include "base/fault.h"
 #include "base/status.h"
 #include "os/kept.h"
-#include "os/own_io.h"
+#include "os/own_usage.h"
 
 static resmon_status check_size(const struct rm_infile *file, uint64_t bound)
 {

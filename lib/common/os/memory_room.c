@@ -10,7 +10,7 @@
 #include "base/text.h"
 #include "os/cgroup.h"
 #include "os/file.h"
-#include "os/pid_stat.h"
+#include "os/proc_pid.h"
 
 /* What version 1 calls no limit is a little less than 2^63. */
 #define UNLIMITED (UINT64_C(1) << 60)

@@ -14,7 +14,7 @@
 #include "base/fault.h"
 #include "base/status.h"
 #include "base/text.h"
-#include "os/own_io.h"
+#include "os/own_usage.h"
 #include "os/signal_guard.h"
 
 #define MOST_ASIDE 99

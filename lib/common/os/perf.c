@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #define _GNU_SOURCE /* syscall */
+#define _GNU_SOURCE /* MAP_SHARED, sysconf */
+
 #include "os/perf.h"
 
 #include <errno.h>
@@ -8,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -15,12 +18,13 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/compiler.h"
 #include "base/fault.h"
 #include "base/parse.h"
 #include "base/status.h"
 #include "os/kept.h"
-#include "os/own_io.h"
+#include "os/own_usage.h"
+
+/* ---- opening and reading counters ------------------------------------------------------- */
 
 #ifdef RM_FAULT_INJECTION
 int (*rm_perf_made_open)(const struct perf_event_attr *attributes, int64_t tid);
@@ -269,4 +273,239 @@ resmon_status rm_perf_refuse(int error, const char *name, bool has_pmu)
     default:
         return rm_error_errno(error, "%s cannot be counted", name);
     }
+}
+
+/* ---- reading without the kernel --------------------------------------------------------- */
+
+#if defined(__x86_64__)
+#define CAN_READ 1
+
+static uint64_t rdpmc(uint32_t index)
+{
+    uint32_t low, high;
+    __asm__ volatile("rdpmc" : "=a"(low), "=d"(high) : "c"(index));
+    return (uint64_t)high << 32 | low;
+}
+
+static uint64_t rdtsc(void)
+{
+    uint32_t low, high;
+    __asm__ volatile("rdtsc" : "=a"(low), "=d"(high));
+    return (uint64_t)high << 32 | low;
+}
+#else
+#define CAN_READ 0
+
+static uint64_t rdpmc(uint32_t index)
+{
+    (void)index;
+    return 0;
+}
+
+static uint64_t rdtsc(void)
+{
+    return 0;
+}
+#endif
+
+static const struct rm_perf_processor own = {rdpmc, rdtsc};
+static const struct rm_perf_processor own_without_clock = {rdpmc, NULL};
+
+struct perf_event_mmap_page *rm_perf_page_map(int fd)
+{
+    size_t bytes = (size_t)sysconf(_SC_PAGESIZE);
+    void *memory = CAN_READ ? mmap(NULL, bytes, PROT_READ, MAP_SHARED, fd, 0) : MAP_FAILED;
+    if (memory == MAP_FAILED) {
+        return NULL;
+    }
+    struct perf_event_mmap_page *page = memory;
+    if (!page->cap_user_rdpmc) {
+        rm_perf_page_unmap(page);
+        return NULL;
+    }
+    return page;
+}
+
+void rm_perf_page_unmap(struct perf_event_mmap_page *page)
+{
+    if (page != NULL) {
+        (void)munmap(page, (size_t)sysconf(_SC_PAGESIZE));
+    }
+}
+
+/* Time since the page was written, by the clock that it describes: as linux/perf_event.h has it. */
+static uint64_t time_since(const struct perf_event_mmap_page *page, uint64_t cycles)
+{
+    uint64_t whole = cycles >> page->time_shift;
+    uint64_t rest = cycles & (((uint64_t)1 << page->time_shift) - 1);
+    return page->time_offset + whole * page->time_mult +
+           ((rest * page->time_mult) >> page->time_shift);
+}
+
+/* What the counter has counted since the page was written: of `pmc_width` bits, with a sign. */
+static uint64_t count_since(const struct perf_event_mmap_page *page, uint64_t raw)
+{
+    unsigned unused = 64U - page->pmc_width;
+    int64_t high = (int64_t)(raw << unused);
+    return (uint64_t)(high >> unused);
+}
+
+/* The kernel makes `lock` odd while it writes the page, and changes it each time. */
+bool rm_perf_page_read_by(const struct perf_event_mmap_page *page,
+                          const struct rm_perf_processor *processor,
+                          struct rm_perf_count *ret_count)
+{
+    for (int tries = 0; tries < 16; tries++) {
+        uint32_t before = RM_LOAD_ACQUIRE(&page->lock);
+        __atomic_signal_fence(__ATOMIC_SEQ_CST);
+        uint32_t index = RM_LOAD(&page->index);
+        struct rm_perf_count count = {(uint64_t)RM_LOAD(&page->offset),
+                                      (uint64_t)RM_LOAD(&page->time_enabled),
+                                      (uint64_t)RM_LOAD(&page->time_running)};
+        if (!page->cap_user_rdpmc || index == 0 || page->pmc_width == 0 || page->pmc_width > 64) {
+            return false;
+        }
+        /* Without a clock the times are those of the last writing: they lag, which matters only to
+         * a counter that is shared. */
+        if (page->cap_user_time && processor->rdtsc != NULL) {
+            uint64_t since = time_since(page, processor->rdtsc());
+            count.enabled += since;
+            count.running += since;
+        } else if (count.enabled != count.running && !page->cap_user_time) {
+            return false;
+        }
+        count.value += count_since(page, processor->rdpmc(index - 1));
+        __atomic_signal_fence(__ATOMIC_SEQ_CST);
+        if ((before & 1) == 0 && RM_LOAD_ACQUIRE(&page->lock) == before) {
+            *ret_count = count;
+            return true;
+        }
+    }
+    return false;
+}
+
+bool rm_perf_page_read(const struct perf_event_mmap_page *page, bool wants_time,
+                       struct rm_perf_count *ret_count)
+{
+    return rm_perf_page_read_by(page, wants_time ? &own : &own_without_clock, ret_count);
+}
+
+/* ---- a ring of records ------------------------------------------------------------------ */
+
+/* ---- the mapping ------------------------------------------------------------------------- */
+
+static size_t pages_of(size_t bytes, size_t page_bytes)
+{
+    return bytes > page_bytes ? bytes / page_bytes : 1;
+}
+
+bool rm_perf_buffer_map(struct rm_perf_buffer *buffer, int fd, size_t most, size_t least)
+{
+    size_t page_bytes = (size_t)sysconf(_SC_PAGESIZE);
+    size_t last = pages_of(least < most ? least : most, page_bytes);
+    *buffer = (struct rm_perf_buffer){.memory = NULL};
+    for (size_t pages = pages_of(most, page_bytes); pages >= last && pages > 0; pages /= 2) {
+        size_t bytes = (pages + 1) * page_bytes;
+        void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+        if (memory != MAP_FAILED) {
+            *buffer = (struct rm_perf_buffer){
+                .memory = memory,
+                .bytes = bytes,
+                .data = (const unsigned char *)memory + page_bytes,
+                .mask = pages * page_bytes - 1,
+            };
+            return true;
+        }
+        if (errno != EPERM) {
+            return false;
+        }
+    }
+    return false;
+}
+
+void rm_perf_buffer_unmap(struct rm_perf_buffer *buffer)
+{
+    if (buffer->memory != NULL) {
+        (void)munmap(buffer->memory, buffer->bytes);
+        buffer->memory = NULL;
+    }
+}
+
+/* ---- records ----------------------------------------------------------------------------- */
+
+bool rm_perf_buffer_look(struct rm_perf_buffer *buffer)
+{
+    const struct perf_event_mmap_page *page = buffer->memory;
+    if (page == NULL) {
+        return false;
+    }
+    buffer->head = __atomic_load_n(&page->data_head, __ATOMIC_ACQUIRE);
+    return buffer->head != buffer->tail;
+}
+
+void rm_perf_buffer_copy(const struct rm_perf_buffer *buffer, uint64_t position, void *target,
+                         size_t bytes)
+{
+    uint64_t at = position & buffer->mask;
+    size_t to_end = (size_t)(buffer->mask + 1 - at);
+    size_t first = to_end < bytes ? to_end : bytes;
+    memcpy(target, buffer->data + at, first);
+    memcpy((unsigned char *)target + first, buffer->data, bytes - first);
+}
+
+bool rm_perf_buffer_peek(struct rm_perf_buffer *buffer, struct rm_perf_cursor *ret_cursor)
+{
+    struct perf_event_header header;
+    if (buffer->head - buffer->tail < sizeof header) {
+        return false;
+    }
+    rm_perf_buffer_copy(buffer, buffer->tail, &header, sizeof header);
+    if (header.size < sizeof header || header.size > buffer->head - buffer->tail) {
+        buffer->tail = buffer->head; /* cannot be */
+        rm_perf_buffer_release(buffer);
+        return false;
+    }
+    *ret_cursor = (struct rm_perf_cursor){
+        .buffer = buffer,
+        .at = buffer->tail + sizeof header,
+        .end = buffer->tail + header.size,
+        .type = header.type,
+        .misc = header.misc,
+    };
+    return true;
+}
+
+void rm_perf_buffer_pass(struct rm_perf_buffer *buffer, const struct rm_perf_cursor *record)
+{
+    buffer->tail = record->end;
+}
+
+void rm_perf_buffer_release(struct rm_perf_buffer *buffer)
+{
+    struct perf_event_mmap_page *page = buffer->memory;
+    __atomic_store_n(&page->data_tail, buffer->tail, __ATOMIC_RELEASE);
+}
+
+bool rm_perf_cursor_skip(struct rm_perf_cursor *cursor, uint64_t bytes)
+{
+    if (cursor->end - cursor->at < bytes) {
+        return false;
+    }
+    cursor->at += bytes;
+    return true;
+}
+
+bool rm_perf_cursor_take(struct rm_perf_cursor *cursor, void *target, size_t bytes)
+{
+    uint64_t at = cursor->at;
+    if (!rm_perf_cursor_skip(cursor, bytes)) {
+        return false;
+    }
+    rm_perf_buffer_copy(cursor->buffer, at, target, bytes);
+    return true;
+}
+
+bool rm_perf_cursor_word(struct rm_perf_cursor *cursor, uint64_t *ret_word)
+{
+    return rm_perf_cursor_take(cursor, ret_word, sizeof *ret_word);
 }

@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Owns opening and reading of performance counters (perf_event_open(2)).
+ * Owns performance counters (perf_event_open(2)): opening and reading them, reading without the
+ * kernel's help, and the rings that it writes records of events to.
  */
 #ifndef RM_OS_PERF_H
 #define RM_OS_PERF_H
 
+#include <resmon/status.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include <resmon/status.h>
-
 #include "base/compiler.h"
+
+/* ---- opening and reading counters ------------------------------------------------------- */
 
 struct perf_event_attr; /* <linux/perf_event.h> */
 
@@ -93,7 +95,7 @@ struct rm_perf_group {
 
 /** Reads all `count` of a group, by its leader, in one call; false: it is no such group, and what
  * `ret_group` holds means nothing.  Whether it is ours is for the caller to know, and to note the
- * call (os/own_io.h).  No cancellation point: a thread is not cancelled inside a scope's end. */
+ * call (os/own_usage.h).  No cancellation point: a thread is not cancelled inside a scope's end. */
 bool rm_perf_read_group(int fd, size_t count, struct rm_perf_group *ret_group);
 
 /** CLOCK_MONOTONIC as it is here, of the time that a record tells: the kernel takes it without what
@@ -105,5 +107,86 @@ bool rm_perf_sees_kernel(void);
 
 /** Records why `name` could not be opened; `has_pmu`: other hardware events could. */
 resmon_status rm_perf_refuse(int error, const char *name, bool has_pmu);
+
+/* ---- reading without the kernel --------------------------------------------------------- */
+
+/*
+ * Reading a counter of the calling thread without the kernel, by the page that it shares of the
+ * counter (struct perf_event_mmap_page) and the processor's RDPMC: x86, where the kernel allows it
+ * (/sys/devices/cpu/rdpmc).
+ */
+
+struct perf_event_mmap_page;
+
+/** Maps the page of a hardware event; NULL: it cannot be read this way. */
+struct perf_event_mmap_page *rm_perf_page_map(int fd);
+void rm_perf_page_unmap(struct perf_event_mmap_page *page);
+
+/** Reads it; false: the counter does not run just now, or never can: the kernel has to be asked.
+ * `wants_time`: the times are needed, and not only the count: one event of a group tells them.
+ * Where the page has no clock, as in many virtual machines, the times of a counter that was never
+ * descheduled lag: enabled and running are the same, and may be older than those of a read(2). */
+bool rm_perf_page_read(const struct perf_event_mmap_page *page, bool wants_time,
+                       struct rm_perf_count *ret_count);
+
+/* The processor, or what tests put in its place. */
+struct rm_perf_processor {
+    uint64_t (*rdpmc)(uint32_t index);
+    uint64_t (*rdtsc)(void); /* NULL: the times are not wanted */
+};
+
+bool rm_perf_page_read_by(const struct perf_event_mmap_page *page,
+                          const struct rm_perf_processor *processor,
+                          struct rm_perf_count *ret_count);
+
+/* ---- a ring of records ------------------------------------------------------------------ */
+
+/*
+ * A ring that the kernel writes records of performance events to (perf_event_open(2)): its mapping,
+ * how far it was read, and the reading of one record piece by piece.  Nothing that a record says of
+ * its size is believed.
+ */
+
+/* Zeroed: not mapped.  Positions grow without end. */
+struct rm_perf_buffer {
+    void *memory; /* a page of the kernel's and the ring */
+    size_t bytes; /* of that */
+    const unsigned char *data;
+    uint64_t mask; /* of positions in the data */
+    uint64_t head; /* as of the latest look */
+    uint64_t tail;
+};
+
+/** Maps the ring of a descriptor: as near to `most` bytes as may be locked, `least` at the least;
+ * false with errno.  EPERM: no more memory may be locked. */
+bool rm_perf_buffer_map(struct rm_perf_buffer *buffer, int fd, size_t most, size_t least);
+void rm_perf_buffer_unmap(struct rm_perf_buffer *buffer);
+
+/** Takes note of what waits, without asking the kernel; false: nothing. */
+bool rm_perf_buffer_look(struct rm_perf_buffer *buffer);
+
+/* A record, or what is left of it to be read: positions in the ring. */
+struct rm_perf_cursor {
+    const struct rm_perf_buffer *buffer;
+    uint64_t at, end;
+    uint32_t type; /* PERF_RECORD_* */
+    uint16_t misc; /* PERF_RECORD_MISC_* */
+};
+
+/** The oldest record of those that waited when it was looked last; false: there is none. */
+bool rm_perf_buffer_peek(struct rm_perf_buffer *buffer, struct rm_perf_cursor *ret_cursor);
+
+/** Passes over a record without giving its room back, and gives back all that was passed. */
+void rm_perf_buffer_pass(struct rm_perf_buffer *buffer, const struct rm_perf_cursor *record);
+void rm_perf_buffer_release(struct rm_perf_buffer *buffer);
+
+/** The next bytes of a record, which are passed over; false: there are not as many. */
+bool rm_perf_cursor_skip(struct rm_perf_cursor *cursor, uint64_t bytes);
+bool rm_perf_cursor_take(struct rm_perf_cursor *cursor, void *target, size_t bytes);
+bool rm_perf_cursor_word(struct rm_perf_cursor *cursor, uint64_t *ret_word);
+
+/** Bytes of the ring at a position of a record that was not released. */
+void rm_perf_buffer_copy(const struct rm_perf_buffer *buffer, uint64_t position, void *target,
+                         size_t bytes);
 
 #endif

@@ -15,7 +15,7 @@
 #include <resmon/status.h>
 
 #include "base/compiler.h"
-#include "os/perf_buffer.h"
+#include "os/perf.h"
 
 #if defined(__x86_64__)
 #define RM_PERF_REGISTERS      17 /* ax bx cx dx si di bp sp ip r8 ... r15 */

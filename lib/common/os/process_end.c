@@ -10,7 +10,7 @@
 
 #include "base/clock.h"
 #include "os/kept.h"
-#include "os/pid_stat.h"
+#include "os/proc_pid.h"
 
 #ifndef SYS_pidfd_open
 #define SYS_pidfd_open 434

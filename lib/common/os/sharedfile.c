@@ -16,7 +16,7 @@
 #include "base/status.h"
 #include "os/kept.h"
 #include "os/outfile.h"
-#include "os/own_io.h"
+#include "os/own_usage.h"
 #include "os/signal_guard.h"
 
 #define MOST_FILES    100 /* PATH, PATH.1 ... */

@@ -6,14 +6,116 @@
 #include "base/compiler.h"
 #include "base/status.h"
 #include "metric/metric.h"
-#include "run/decode_processes.h"
 #include "run/decode_profile.h"
 #include "run/record.h"
 #include "run/run.h"
-#include "store/line_record.h"
+#include "store/end.h"
 #include "store/sketch.h"
-#include "store/tags.h"
-#include "store/usage.h"
+#include "store/small_records.h"
+
+/* ---- processes -------------------------------------------------------------------------- */
+
+static void set_end(const struct rm_process_row *row, uint32_t known, resmon_run_process *process)
+{
+    process->reason = (known & RM_PROCESS_HAS_ENDED) == 0 ? RESMON_END_RUNNING : RESMON_END_UNKNOWN;
+    if ((known & RM_PROCESS_HAS_STATUS) != 0) {
+        const resmon_run_end end = rm_end_of_status((int)row->wait_status);
+        process->reason = end.reason;
+        process->exit_status = end.exit_status;
+        process->signal_number = end.signal_number;
+    }
+}
+
+static resmon_run_process decode_process(const struct rm_process_row *row, int64_t duration_ns)
+{
+    uint32_t known = RM_LOAD_ACQUIRE(&row->known);
+    int64_t end_ns = (known & RM_PROCESS_HAS_ENDED) != 0 ? RM_LOAD(&row->end_ns) : duration_ns;
+    bool has_cpu = (known & RM_PROCESS_HAS_CPU) != 0;
+    bool has_peak = (known & RM_PROCESS_HAS_PEAK) != 0;
+    resmon_run_process process = {
+        .pid = (int64_t)(row->pid & UINT32_MAX),
+        .parent_pid = (int64_t)(row->parent & UINT32_MAX),
+        .start_ns = row->start_ns,
+        .duration_ns = end_ns > row->start_ns ? end_ns - row->start_ns : 0,
+        .cpu_s = has_cpu ? (double)RM_LOAD(&row->cpu_ns) * 1e-9 : RM_NAN,
+        .cpu_provenance = !has_cpu                                   ? RESMON_PROVENANCE_NONE
+                          : (known & RM_PROCESS_CPU_IS_SAMPLED) != 0 ? RESMON_PROVENANCE_SAMPLED
+                                                                     : RESMON_PROVENANCE_MEASURED,
+        .rss_peak_bytes = has_peak ? (double)RM_LOAD(&row->rss_peak) : RM_NAN,
+        .rss_peak_provenance = !has_peak ? RESMON_PROVENANCE_NONE
+                               : (known & RM_PROCESS_PEAK_IS_EXACT) != 0
+                                   ? RESMON_PROVENANCE_MEASURED
+                                   : RESMON_PROVENANCE_SAMPLED,
+    };
+    set_end(row, known, &process);
+    return process;
+}
+
+resmon_status rm_run_decode_processes(const struct rm_block *block, struct resmon_run *run)
+{
+    uint64_t room = block->header->sections[RM_SECTION_PROCESSES].count;
+    uint64_t count = RM_LOAD_ACQUIRE(&block->header->process_count);
+    count = count < room ? count : room;
+    run->info.dropped_processes = RM_LOAD(&block->header->dropped_processes);
+    if (count == 0) {
+        return RESMON_OK;
+    }
+    run->processes = rm_arena_alloc(&run->strings, count, sizeof *run->processes);
+    for (uint64_t i = 0; run->processes != NULL && i < count; i++) {
+        const struct rm_process_row *row = rm_block_record(block, RM_SECTION_PROCESSES, i);
+        resmon_run_process *process = &run->processes[i];
+        *process = decode_process(row, run->info.duration_ns);
+        process->name = rm_arena_text(&run->strings, row->name, sizeof row->name);
+        if (process->name == NULL) {
+            break;
+        }
+        run->process_count++;
+    }
+    return run->process_count == count
+               ? RESMON_OK
+               : rm_error(RESMON_ENOMEM, "out of memory for the processes of a run");
+}
+
+/* ---- checkpoints of lines --------------------------------------------------------------- */
+
+/* What decode_lines() allocates at most. */
+static size_t bytes_of_lines(void)
+{
+    size_t texts = RM_LINE_FILE_BYTES + RM_LINE_FUNCTION_BYTES + (size_t)3 * RM_ARENA_SLACK;
+    return RM_LINES * (sizeof(resmon_run_line) + texts);
+}
+
+static resmon_status decode_lines(const struct rm_block *block, double ns_per_tick,
+                                  struct resmon_run *run)
+{
+    uint64_t room = block->header->sections[RM_SECTION_LINES].count;
+    uint64_t count = RM_LOAD_ACQUIRE(&block->header->line_count);
+    count = count < room ? count : room;
+    run->lines = rm_arena_alloc(&run->strings, count, sizeof *run->lines);
+    for (uint64_t i = 0; run->lines != NULL && i < count; i++) {
+        const struct rm_line_record *record = rm_block_record(block, RM_SECTION_LINES, i);
+        resmon_run_line *line = &run->lines[i];
+        line->file = rm_arena_text(&run->strings, record->file, sizeof record->file);
+        line->function = rm_arena_text(&run->strings, record->function, sizeof record->function);
+        if (line->file == NULL || line->function == NULL) {
+            break;
+        }
+        line->line = (uint32_t)record->line;
+        line->hits = RM_LOAD(&record->hits);
+        line->wall_ns = (double)RM_LOAD(&record->ticks) * ns_per_tick;
+        line->rss_hits = RM_LOAD(&record->rss_hits);
+        line->rss_bytes =
+            line->rss_hits > 0 ? (double)(int64_t)RM_LOAD(&record->rss_bytes) : RM_NAN;
+        uint64_t highest = RM_LOAD(&record->rss_highest);
+        line->rss_max_bytes = highest > 0 ? (double)highest : RM_NAN;
+        run->line_count++;
+    }
+    return run->line_count == count
+               ? RESMON_OK
+               : rm_error(RESMON_ENOMEM, "out of memory for the lines of a run");
+}
+
+/* ---- all of a run ----------------------------------------------------------------------- */
 
 static resmon_status out_of_memory(void)
 {
@@ -374,7 +476,7 @@ static resmon_status decode_parts(const struct rm_block *block, const struct rm_
         status = rm_run_decode_scopes(block, how, ns_per_tick_of(block, how), run);
     }
     if (status == RESMON_OK && (how->parts & RM_PART_SCOPES) != 0) {
-        status = rm_run_decode_lines(block, ns_per_tick_of(block, how), run);
+        status = decode_lines(block, ns_per_tick_of(block, how), run);
     }
     if (status == RESMON_OK && (how->parts & RM_PART_EVENTS) != 0) {
         status = rm_run_catch_events(block, how, ns_per_tick_of(block, how), run);
@@ -419,7 +521,7 @@ static size_t bytes_of_parts(const struct rm_block_sizes *sizes, const struct rm
     bytes += (parts & RM_PART_SERIES) != 0 ? extent->rows * row : 0;
     bytes += (parts & RM_PART_TAGS) != 0 ? extent->tags * tag : 0;
     bytes += (parts & RM_PART_SCOPES) != 0 ? rm_run_scopes_result(extent->nodes) : 0;
-    bytes += (parts & RM_PART_SCOPES) != 0 ? rm_run_lines_result() : 0;
+    bytes += (parts & RM_PART_SCOPES) != 0 ? bytes_of_lines() : 0;
     return bytes;
 }
 

@@ -10,9 +10,9 @@
 #include "base/compiler.h"
 #include "base/status.h"
 #include "run/run.h"
-#include "run/scope_names.h"
+#include "run/scope_sums.h"
 #include "store/events.h"
-#include "store/scope_end.h"
+#include "store/scope_tree.h"
 
 /* Threads that attach while memory is allocated. */
 #define MORE_SLOTS 2

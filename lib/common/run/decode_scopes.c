@@ -14,9 +14,9 @@
 #include "base/status.h"
 #include "run/record.h"
 #include "run/run.h"
-#include "store/scope_end.h"
 #include "store/scope_energy.h"
-#include "store/scope_sums.h"
+#include "store/scope_records.h"
+#include "store/scope_tree.h"
 
 static resmon_status out_of_memory(void)
 {
@@ -382,7 +382,7 @@ static void fill_meters(resmon_run_scope *scope, const struct path *path)
                                 : provenance_of(meters->rss_calls, scope->calls);
 }
 
-/* Counters that were never descheduled may have been read without a time (os/perf_page.h): they
+/* Counters that were never descheduled may have been read without a time (os/perf.h): they
  * ran all of it. */
 static double running_share(const struct rm_scope_counts *counts)
 {

@@ -8,8 +8,7 @@
 #include "base/compiler.h"
 #include "base/status.h"
 #include "run/headline.h"
-#include "run/scope_names.h"
-#include "run/scope_paths.h"
+#include "run/scope_sums.h"
 
 /* A process that was seen from outside, too: the kernel's figures stay. */
 static resmon_run_process *seen(struct resmon_run *run, size_t seen_count, int64_t pid,
@@ -80,17 +79,17 @@ static bool put_process(struct resmon_run *run, size_t seen_count, const struct 
     return is_whole;
 }
 
-static bool join(struct rm_scope_paths *paths, struct resmon_run *run,
+static bool join(struct rm_run_paths *paths, struct resmon_run *run,
                  struct resmon_run *const *parts, size_t count)
 {
     bool is_whole = true;
     size_t seen_count = run->process_count;
     for (size_t i = 0; i < count; i++) {
-        is_whole &= rm_scope_paths_add(paths, parts[i], (int64_t)i);
+        is_whole &= rm_run_paths_add(paths, parts[i], (int64_t)i);
         rm_run_add_costs(&run->info, &parts[i]->info);
         is_whole &= put_process(run, seen_count, parts[i]);
     }
-    return is_whole && rm_scope_paths_put(paths, run);
+    return is_whole && rm_run_paths_put(paths, run);
 }
 
 /* Room for as many more processes. */
@@ -110,9 +109,9 @@ static bool widen(struct resmon_run *run, size_t more)
 
 resmon_status rm_run_join(struct resmon_run *run, struct resmon_run *const *parts, size_t count)
 {
-    struct rm_scope_paths paths = {0};
+    struct rm_run_paths paths = {0};
     bool is_whole = widen(run, count) && join(&paths, run, parts, count);
-    rm_scope_paths_free(&paths);
+    rm_run_paths_free(&paths);
     return is_whole ? rm_scope_names_sum(run)
                     : rm_error(RESMON_ENOMEM, "out of memory for the scopes of several processes");
 }

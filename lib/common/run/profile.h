@@ -14,7 +14,7 @@
 #include <resmon/stack.h>
 
 #include "base/compiler.h"
-#include "store/stack_kind.h"
+#include "store/stack_record.h"
 
 /* A program or library that was mapped. */
 struct rm_run_module {

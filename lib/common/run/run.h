@@ -18,11 +18,10 @@
 #include "base/arena.h"
 #include "base/compiler.h"
 #include "run/profile.h"
-#include "store/facts.h"
-#include "store/scope_counts.h"
+#include "store/scope_records.h"
 #include "store/scope_tree.h"
 #include "store/series.h"
-#include "store/source.h"
+#include "store/small_records.h"
 
 /* Which parts a capture holds. */
 #define RM_PART_SERIES  1U
@@ -79,7 +78,7 @@ struct resmon_run {
     size_t tag_count;
     resmon_run_scope *scopes;
     size_t scope_count;
-    resmon_run_scope *names; /* scopes by name (run/scope_names.h) */
+    resmon_run_scope *names; /* scopes by name (run/scope_sums.h) */
     size_t name_count;
     resmon_run_counter *counters; /* RM_SCOPE_COUNTERS at most */
     size_t counter_count;
@@ -261,6 +260,10 @@ void rm_run_sort_events(struct resmon_run *run);
 /** Makes a run of what a block holds. */
 resmon_status rm_run_decode(const struct rm_block *block, const struct rm_decode *how,
                             struct resmon_run **ret_run);
+
+/** Adds the processes of `block` to `run`, which has none.  They may change meanwhile.  Trusts
+ * nothing in the block; RESMON_ENOMEM. */
+resmon_status rm_run_decode_processes(const struct rm_block *block, struct resmon_run *run);
 
 /*
  * rm_run_decode() in steps, for a block that is live.  The caller holds the engine's locks for

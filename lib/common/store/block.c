@@ -6,16 +6,12 @@
 #include "base/compiler.h"
 #include "base/status.h"
 #include "store/events.h"
-#include "store/line_record.h"
-#include "store/process_row.h"
-#include "store/scope_counts.h"
 #include "store/scope_energy.h"
-#include "store/scope_tallies.h"
+#include "store/scope_records.h"
 #include "store/scope_tree.h"
 #include "store/series.h"
-#include "store/source.h"
+#include "store/small_records.h"
 #include "store/stack_record.h"
-#include "store/tags.h"
 
 #define SECTION_ALIGNMENT 64U
 

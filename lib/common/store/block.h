@@ -104,7 +104,7 @@ struct rm_section {
 #define RM_BLOCK_MEMORY_BYTES 160
 #define RM_BLOCK_RECORD_BYTES 1024
 
-#define RM_FACETS 3 /* records beside each node of the scope trees: store/scope_facets.h */
+#define RM_FACETS 3 /* records beside each node of the scope trees: store/scope_records.h */
 
 struct rm_block_header {
     char magic[8];
@@ -169,7 +169,7 @@ struct rm_block_header {
     struct rm_end_record ends[2];
     uint32_t end_signal;
     uint32_t has_usage;     /* release */
-    resmon_run_usage usage; /* as store/usage.h has it */
+    resmon_run_usage usage; /* as store/end.h has it */
 
     /* Of a block in a memory file that is copied out (record/record_file): */
     uint32_t dropped_forks;                  /* children with scopes that are in no run */

@@ -2,13 +2,14 @@
 #include "store/end.h"
 
 #include <signal.h>
-#include <stdbool.h>
 #include <string.h>
 #include <sys/wait.h>
 
 #include "base/compiler.h"
 #include "base/text.h"
 #include "store/block.h"
+
+/* ---- how the program ended -------------------------------------------------------------- */
 
 /* ---- in a block ------------------------------------------------------------------------- */
 
@@ -74,4 +75,26 @@ resmon_run_end rm_end_of_status(int status)
         end.reason = end.exit_status == 0 ? RESMON_END_FINISHED : RESMON_END_FAILED;
     }
     return end;
+}
+
+/* ---- what it used ----------------------------------------------------------------------- */
+
+bool rm_usage_store(struct rm_block_header *header, const resmon_run_usage *usage)
+{
+    if (header->has_usage != 0) {
+        return false;
+    }
+    header->usage = *usage;
+    header->usage.wall_s = usage->wall_s > 0.0 ? usage->wall_s : RM_NAN;
+    RM_STORE_RELEASE(&header->has_usage, 1);
+    return true;
+}
+
+bool rm_usage_load(const struct rm_block_header *header, resmon_run_usage *ret_usage)
+{
+    bool has_usage = RM_LOAD_ACQUIRE(&header->has_usage) == 1;
+    if (has_usage) {
+        *ret_usage = header->usage;
+    }
+    return has_usage;
 }

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Owns how a program ended, as a part of the run block that a signal handler can write.
+ * Owns how a program ended, in a form that a signal handler can write, and what the kernel had
+ * accounted to the process by then: parts of the run block.
  */
 #ifndef RM_STORE_END_H
 #define RM_STORE_END_H
 
+#include <resmon/end.h>
+#include <stdbool.h>
 #include <stdint.h>
 
-#include <resmon/end.h>
+/* ---- how the program ended -------------------------------------------------------------- */
 
 struct rm_block;
 struct rm_block_header;
@@ -35,5 +38,16 @@ void rm_end_load(const struct rm_block_header *header, struct rm_end_record *ret
 
 /** Of a status as wait(2) has it. */
 resmon_run_end rm_end_of_status(int status);
+
+/* ---- what it used ----------------------------------------------------------------------- */
+
+struct rm_block_header;
+
+/** Once: later calls change nothing, and return false.  Whoever calls holds a lock against others
+ * who do. */
+bool rm_usage_store(struct rm_block_header *header, const resmon_run_usage *usage);
+
+/** False: nothing is said, and `ret_usage` is as it was. */
+bool rm_usage_load(const struct rm_block_header *header, resmon_run_usage *ret_usage);
 
 #endif

@@ -15,6 +15,8 @@
 #include "base/wide.h"
 #include "store/block.h"
 
+/* ---- nodes and threads ------------------------------------------------------------------ */
+
 #define RM_SITE_NAME_BYTES     64
 #define RM_SITE_FILE_BYTES     72
 #define RM_SITE_FUNCTION_BYTES 48
@@ -47,7 +49,7 @@ struct rm_scope_wall {
 };
 
 /* What the meter of peaks found, with its own number of metered instances (those that sum have
- * records of their own, store/scope_tallies.h and scope_counts.h); how many threads have come
+ * records of their own, store/scope_records.h); how many threads have come
  * together here; and what the node's owner writes as seldom as that. */
 struct rm_scope_meters {
     uint64_t threads;
@@ -161,8 +163,6 @@ static inline const struct rm_wall_sums *rm_node_own_sums(const struct rm_scope_
     return &node->sums[RM_LOAD(&node->wall_version) & 1];
 }
 
-/** Publishes new wall times, or meter totals; the node's owner only. */
-void rm_node_publish_wall(struct rm_scope_node *node, const struct rm_scope_wall *wall);
 void rm_node_publish_meters(struct rm_scope_node *node, const struct rm_scope_meters *totals);
 
 /** What is `away` in the published meter record. */
@@ -207,7 +207,7 @@ struct rm_scope_meters rm_scope_meters_merge(const struct rm_scope_meters *a,
  */
 void rm_node_move(struct rm_block *block, rm_node_ref source, rm_node_ref target);
 
-/* What lies beside a node (store/scope_facets.h). */
+/* What lies beside a node (store/scope_records.h). */
 enum rm_facet_kind { RM_FACET_ENERGY, RM_FACET_COUNTS, RM_FACET_TALLIES };
 
 _Static_assert(RM_FACET_TALLIES + 1 == RM_FACETS, "the journal has a version for each");
@@ -220,5 +220,20 @@ struct rm_node_moved {
 };
 
 struct rm_node_moved rm_node_moved_of(const struct rm_block *block, rm_node_ref ref);
+
+/* ---- the end of open scopes ------------------------------------------------------------- */
+
+/*
+ * The question until when scopes of a recording last that are open in it: nobody wrote down when
+ * the program was killed.
+ */
+
+/**
+ * The latest moment, in ticks, at which something is known to have happened: the last sample, the
+ * begin or end of any scope that is kept by itself, and the ends of those inside of an open scope,
+ * which cannot have ended before them.  So no scope is longer than the one around it.  Trusts
+ * nothing in the block.
+ */
+uint64_t rm_scope_end_ticks(const struct rm_block *block);
 
 #endif

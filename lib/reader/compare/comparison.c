@@ -13,7 +13,6 @@
 #include "carbon/convert.h"
 #include "metric/metric.h"
 #include "run/energy.h"
-#include "run/power_spread.h"
 #include "store/student.h"
 
 /* When a counter is read, it lacks what came since it was last updated: RAPL's are every 1 ms, and

@@ -51,7 +51,7 @@ void rm_merge_free(struct rm_merge *merge)
     rm_free(merge->machine);
     rm_free(merge->work);
     rm_merge_speaker_free(&merge->speaker);
-    rm_scope_paths_free(&merge->paths);
+    rm_run_paths_free(&merge->paths);
     rm_arena_free(&merge->strings);
     *merge = (struct rm_merge){.width_ns = 0};
 }
@@ -235,7 +235,7 @@ static bool add_scopes(struct rm_merge *merge, const struct rm_merge_parts *part
 {
     const struct resmon_run *run = parts->run;
     size_t first = merge->rank_count - parts->rank_count;
-    if (!rm_scope_paths_add(&merge->paths, run, parts->ranks[0].rank)) {
+    if (!rm_run_paths_add(&merge->paths, run, parts->ranks[0].rank)) {
         return false;
     }
     for (size_t s = 0; s < run->scope_count; s++) {

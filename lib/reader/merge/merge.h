@@ -11,7 +11,7 @@
 
 #include "merge/columns.h"
 #include "run/run.h"
-#include "run/scope_paths.h"
+#include "run/scope_sums.h"
 
 #define RM_MERGE_ROWS  400U              /* of the result, at most */
 #define RM_MERGE_CELLS ((size_t)4 << 20) /* of all columns and nodes */
@@ -62,7 +62,7 @@ struct rm_merge {
     size_t node_count, node_room;
     resmon_run_rank *ranks; /* .node: index of `nodes` */
     size_t rank_count, rank_room;
-    struct rm_scope_paths paths;
+    struct rm_run_paths paths;
     struct rm_merge_wall *walls;
     size_t wall_count, wall_room;
     resmon_run_source *sources;

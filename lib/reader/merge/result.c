@@ -11,7 +11,7 @@
 #include "merge/job_use.h"
 #include "merge/whole_column.h"
 #include "run/record.h"
-#include "run/scope_names.h"
+#include "run/scope_sums.h"
 #include "store/bucket.h"
 
 /* The run while it is filled, and where nodes and ranks went. */
@@ -360,7 +360,7 @@ static bool put_scopes(struct making *making)
 {
     struct rm_merge *merge = making->merge;
     struct resmon_run *run = making->run;
-    if (!rm_scope_paths_put(&merge->paths, run)) {
+    if (!rm_run_paths_put(&merge->paths, run)) {
         return false;
     }
     size_t count = run->scope_count * run->rank_count;

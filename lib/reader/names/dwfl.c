@@ -20,7 +20,7 @@
 #include "names/chains.h"
 #include "names/protocol.h"
 #include "os/library.h"
-#include "os/process_files.h"
+#include "os/proc_pid.h"
 #include "os/vdso.h"
 
 struct rm_libdw rm_dw;

@@ -62,6 +62,9 @@ resmon_status rm_promql_open(const resmon_promql_options *options, struct rm_pro
 {
     resmon_promql_options known;
     resmon_status status = rm_struct_take(options, RM_STRUCT_SIZE(resmon_promql_options), &known);
+    if (status == RESMON_OK) {
+        status = rm_json_check(); /* what the answers are in */
+    }
     if (status != RESMON_OK) {
         return status;
     }

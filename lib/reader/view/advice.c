@@ -7,7 +7,7 @@
 #include "base/human.h"
 #include "merge/job_use.h"
 #include "metric/metric.h"
-#include "run/spread.h"
+#include "run/scope_sums.h"
 
 /* The limits, as constants. */
 #define RM_ADVICE_LIMIT(name, value, help) static const double name = (value);

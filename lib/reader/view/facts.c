@@ -9,7 +9,7 @@
 #include "base/option.h"
 #include "base/text.h"
 #include "setup/options.h"
-#include "store/facts.h"
+#include "store/small_records.h"
 #include "view/columns.h"
 #include "view/metrics.h"
 

@@ -13,7 +13,7 @@
 #include "merge/job_use.h"
 #include "metric/metric.h"
 #include "run/record.h"
-#include "run/spread.h"
+#include "run/scope_sums.h"
 #include "view/scopes.h"
 
 #define MOST_NODES    1024 /* rows; */

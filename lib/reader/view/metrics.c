@@ -11,7 +11,6 @@
 #include "metric/metric.h"
 #include "metric/view.h"
 #include "run/headline.h"
-#include "run/node_summary.h"
 #include "run/record.h"
 #include "view/columns.h"
 

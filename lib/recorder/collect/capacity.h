@@ -7,7 +7,6 @@
 #define RM_COLLECT_CAPACITY_H
 
 #include "os/cgroup.h"
-#include "os/cgroup_limit.h"
 #include "os/file.h"
 
 /* NaN: unknown, or no limit. */

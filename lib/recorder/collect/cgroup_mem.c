@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "collect/collect.h"
-#include "os/cgroup_limit.h"
+#include "os/cgroup.h"
 
 enum { CURRENT, WORKING_SET, RSS, SHMEM, PEAK, LIMIT, PERCENT, HIGH, MAX, OOM, OOM_KILL };
 

@@ -31,12 +31,12 @@
 #include "collect/cpu_model.h"
 #include "collect/energy_zones.h"
 #include "metric/metric.h"
-#include "os/cgroup_members.h"
+#include "os/cgroup.h"
 #include "os/file.h"
 #include "os/host.h"
 #include "os/nvml.h"
-#include "os/own_io.h"
-#include "os/pid_view.h"
+#include "os/own_usage.h"
+#include "os/proc_pid.h"
 
 /* The process tree's share of the machine's energy so far, at its last division. */
 struct rm_shared_energy {

@@ -13,7 +13,7 @@
 #include "base/text.h"
 #include "collect/cpu_model.h"
 #include "os/dir.h"
-#include "os/own_io.h"
+#include "os/own_usage.h"
 
 /* ---- zones of powercap ---------------------------------------------------------------------- */
 

@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-#include "os/pid_stat.h"
+#include "os/proc_pid.h"
 
 /* Deeper trees of processes are circles: /proc changes while it is read. */
 #define MOST_ANCESTORS 64

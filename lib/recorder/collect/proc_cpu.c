@@ -8,7 +8,7 @@
 
 #include "collect/collect.h"
 #include "collect/delta.h"
-#include "os/pid_stat.h"
+#include "os/proc_pid.h"
 
 enum {
     TIME,

@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "collect/collect.h"
-#include "os/pid_stat.h"
+#include "os/proc_pid.h"
 #include "os/task_walk.h"
 
 enum {

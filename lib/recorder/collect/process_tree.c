@@ -13,7 +13,7 @@
 #include "base/text.h"
 #include "os/dir.h"
 #include "os/identity.h"
-#include "os/own_io.h"
+#include "os/own_usage.h"
 #include "os/task_walk.h"
 
 static const char *const file_names[RM_TREE_FILES] = {"stat", "statm", "io", "fd"};

@@ -29,7 +29,7 @@
 #include "collect/births.h"
 #include "collect/collect.h"
 #include "collect/reaper.h"
-#include "os/pid_stat.h"
+#include "os/proc_pid.h"
 
 #define RM_TREE_MAX_MEMBERS 8192U
 

@@ -7,8 +7,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "os/own_io.h"
-#include "os/pid_stat.h"
+#include "os/own_usage.h"
+#include "os/proc_pid.h"
 #include "os/task_walk.h"
 
 static bool takes_in_orphans(void)

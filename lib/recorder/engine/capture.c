@@ -9,9 +9,9 @@
 #include "base/status.h"
 #include "base/thread.h"
 #include "os/reader.h"
-#include "run/decode_processes.h"
 #include "run/decode_profile.h"
 #include "run/join.h"
+#include "run/run.h"
 #include "scope/peak.h"
 #include "scope/session.h"
 

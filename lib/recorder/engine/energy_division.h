@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Owns what is needed to divide the process tree's energy among scopes (store/scope_energy.h):
+ * Owns what is needed to divide the process tree's energy among scopes (store/scope_records.h):
  * what was divided already, and the CPU time of the threads that have scopes.  On the sampling
  * thread, after each sample.
  */

@@ -17,14 +17,13 @@
 #include "os/file_system.h"
 #include "os/memory_room.h"
 #include "os/outfile.h"
-#include "os/own_rss.h"
+#include "os/own_usage.h"
 #include "record/recording.h"
 #include "scope/session.h"
 #include "scope/site.h"
 #include "scope/thread_counters.h"
-#include "store/line_record.h"
-#include "store/process_row.h"
-#include "store/scope_tallies.h"
+#include "store/scope_records.h"
+#include "store/small_records.h"
 
 /* ---- the block ------------------------------------------------------------------------------ */
 

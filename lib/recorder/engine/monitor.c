@@ -32,8 +32,7 @@
 #include "setup/facts.h"
 #include "setup/options.h"
 #include "store/end.h"
-#include "store/tags.h"
-#include "store/usage.h"
+#include "store/small_records.h"
 
 enum life { LIFE_NEW, LIFE_STARTING, LIFE_RUNNING, LIFE_STOPPED, LIFE_FAILED };
 

@@ -10,7 +10,7 @@
 #include "collect/order.h"
 #include "job/job_cgroup.h"
 #include "scope/peak.h"
-#include "store/tags.h"
+#include "store/small_records.h"
 
 /* ---- sources ---------------------------------------------------------------------------- */
 

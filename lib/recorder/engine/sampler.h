@@ -19,7 +19,7 @@
 #include "setup/options.h"
 #include "store/block.h"
 #include "store/series.h"
-#include "store/source.h"
+#include "store/small_records.h"
 
 /* A collector at work. */
 struct rm_sampler_source {

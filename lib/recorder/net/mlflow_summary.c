@@ -12,7 +12,6 @@
 #include "metric/view.h"
 #include "run/energy.h"
 #include "run/headline.h"
-#include "run/node_summary.h"
 
 /* ---- names of performance counters ---------------------------------------------------------- */
 

@@ -15,7 +15,7 @@
 #include "base/status.h"
 #include "os/kept.h"
 #include "os/memory_file.h"
-#include "os/own_io.h"
+#include "os/own_usage.h"
 #include "store/events.h"
 
 /* ---- settling ------------------------------------------------------------------------------- */

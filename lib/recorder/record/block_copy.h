@@ -11,7 +11,7 @@
 
 #include "os/infile.h"
 #include "store/block.h"
-#include "store/scope_facets.h"
+#include "store/scope_records.h"
 
 /** Sections of records that are settled: nodes of scopes, and all facets of them. */
 #define RM_SETTLED (RM_FACETS + 1)

@@ -8,7 +8,7 @@
 #include "base/alloc.h"
 #include "base/fault.h"
 #include "base/status.h"
-#include "os/own_io.h"
+#include "os/own_usage.h"
 #include "os/signal_guard.h"
 
 #define PAGE_BYTES  4096U

@@ -12,9 +12,9 @@
 #include "base/compiler.h"
 #include "base/keep_errno.h"
 #include "base/text.h"
-#include "os/own_rss.h"
+#include "os/own_usage.h"
 #include "scope/scope.h"
-#include "store/line_record.h"
+#include "store/small_records.h"
 
 #define NO_RECORD UINT32_MAX /* there was no room */
 

@@ -8,8 +8,8 @@
 
 #include "base/clock.h"
 #include "base/compiler.h"
-#include "os/own_io.h"
-#include "store/scope_tallies.h"
+#include "os/own_usage.h"
+#include "store/scope_records.h"
 
 /* A meter's first instances at a node are free of its share of time: short ones that come first
  * must not keep it from the long ones after them. */

@@ -16,7 +16,7 @@
 #include "scope/peak.h"
 #include "scope/thread_counters.h"
 #include "store/pace.h"
-#include "store/scope_tallies.h"
+#include "store/scope_records.h"
 #include "store/scope_tree.h"
 
 #define RM_METERS (RM_TALLIES + 2) /* and of peaks, and of counters */

@@ -7,7 +7,7 @@
 
 #include "base/compiler.h"
 #include "base/fork.h"
-#include "os/rss_mark.h"
+#include "os/own_usage.h"
 
 uint64_t rm_peak_folded; /* written under the lock, read by the sampler without it */
 

@@ -15,10 +15,7 @@
 #include "base/thread.h"
 #include "scope/forked.h"
 #include "scope/site.h"
-#include "store/scope_counts.h"
-#include "store/scope_energy.h"
-#include "store/scope_facets.h"
-#include "store/scope_tallies.h"
+#include "store/scope_records.h"
 
 uint32_t resmon_scope_session; /* number of the session that has the scopes; 0: none */
 

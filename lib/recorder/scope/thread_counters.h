@@ -12,8 +12,8 @@
 
 #include "counter/event.h"
 #include "counter/group.h"
-#include "os/perf_page.h"
-#include "store/scope_counts.h"
+#include "os/perf.h"
+#include "store/scope_records.h"
 
 /* What is asked for. */
 struct rm_counter_wish {
@@ -62,7 +62,7 @@ bool rm_thread_counters_read(struct rm_thread_counters *counters,
                              struct rm_perf_group *ret_group);
 
 /** The times between two readings, for `ret_call`.  One by RDPMC may lag behind one by the kernel
- * (os/perf_page.h): then no time is known to have passed, in which nothing was missed. */
+ * (os/perf.h): then no time is known to have passed, in which nothing was missed. */
 void rm_thread_counters_time(const struct rm_perf_group *begin, const struct rm_perf_group *end,
                              struct rm_counted_call *ret_call);
 

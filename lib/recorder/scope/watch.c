@@ -10,7 +10,7 @@
 #include "base/keep_errno.h"
 #include "base/status.h"
 #include "base/struct_size.h"
-#include "os/own_io.h"
+#include "os/own_usage.h"
 #include "os/tree_cpu.h"
 #include "scope/peak.h"
 #include "scope/session.h"

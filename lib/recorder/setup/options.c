@@ -21,7 +21,7 @@
 #include "job/site.h"
 #include "os/pfm.h"
 #include "store/block.h"
-#include "store/scope_counts.h"
+#include "store/scope_records.h"
 
 /* ---- RESMON_RUN ----------------------------------------------------------------------------- */
 

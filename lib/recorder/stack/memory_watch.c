@@ -5,7 +5,7 @@
 
 #include "base/clock.h"
 #include "base/parse.h"
-#include "os/pid_stat.h"
+#include "os/proc_pid.h"
 
 /* A peak is one when it is higher than the one before by a tenth, and by 16 MiB; or by a hundredth,
  * and a MiB, if that was a second ago.  A program that grows for hours has some hundred of them,

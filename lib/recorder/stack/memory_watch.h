@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "os/cgroup_limit.h"
+#include "os/cgroup.h"
 #include "store/stack_record.h"
 
 /* An RSS, and when it was seen. */

@@ -10,7 +10,7 @@
 #include "base/parse.h"
 #include "base/status.h"
 #include "base/text.h"
-#include "os/cgroup_members.h"
+#include "os/cgroup.h"
 #include "os/task_walk.h"
 #include "stack/follow.h"
 #include "stack/images.h"

@@ -14,7 +14,7 @@
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/parse.h"
-#include "os/process_files.h"
+#include "os/proc_pid.h"
 
 /* openat2() of <linux/openat2.h>, which older headers lack. */
 #ifndef SYS_openat2

@@ -9,7 +9,7 @@
 #include "base/parse.h"
 #include "base/text.h"
 #include "os/identity.h"
-#include "os/pid_stat.h"
+#include "os/proc_pid.h"
 #include "os/process_end.h"
 #include "os/task_walk.h"
 

@@ -11,7 +11,7 @@
 #include "base/text.h"
 #include "base/thread.h"
 #include "os/claimed_signal.h"
-#include "os/pid_view.h"
+#include "os/proc_pid.h"
 #include "stack/code.h"
 #include "stack/handler.h"
 #include "stack/slot.h"

@@ -13,8 +13,8 @@
 
 #include "os/dir.h"
 #include "os/file.h"
-#include "os/file_mappings.h"
-#include "os/own_pages.h"
+#include "os/own_usage.h"
+#include "os/proc_pid.h"
 #include "stack/faults.h"
 #include "stack/memory_watch.h"
 #include "stack/sampler.h"

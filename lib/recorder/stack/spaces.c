@@ -9,7 +9,7 @@
 #include "base/map.h"
 #include "base/parse.h"
 #include "base/text.h"
-#include "os/proc_maps.h"
+#include "os/proc_pid.h"
 
 #define MOST_MAPS 4096U /* of one process */
 

@@ -11,14 +11,14 @@
 #include <stdint.h>
 
 #include "os/file.h"
-#include "os/file_mappings.h"
 #include "os/perf_tree.h"
+#include "os/proc_pid.h"
 #include "stack/images.h"
 #include "stack/perf_map.h"
 
 #define RM_SPACE_NAME_BYTES 16
 
-struct rm_process_row; /* store/process_row.h */
+struct rm_process_row; /* store/small_records.h */
 
 /* A piece of code, by address. */
 struct rm_space_map {

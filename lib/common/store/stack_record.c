@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "store/stack_kind.h"
+#include "store/stack_record.h"
+
+/* ---- kinds of stacks and of losses ------------------------------------------------------ */
 
 const char *const rm_stack_loss_names[RM_LOSS_COUNT] = {
     [RM_LOSS_RING] = "ring_full",     [RM_LOSS_ROOM] = "no_room",    [RM_LOSS_DEPTH] = "too_deep",

@@ -1,0 +1,384 @@
+/* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE /* usleep */
+
+#include "os/own_usage.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "base/compiler.h"
+#include "base/fork.h"
+#include "base/parse.h"
+#include "base/status.h"
+#include "base/text.h"
+#include "os/proc_pid.h"
+
+/* ---- I/O -------------------------------------------------------------------------------- */
+
+static const struct rm_key io_keys[RM_IO_FIELDS] = {
+    RM_KEY("rchar:", RM_IO_READ_CHARS),      RM_KEY("wchar:", RM_IO_WRITE_CHARS),
+    RM_KEY("syscr:", RM_IO_READ_CALLS),      RM_KEY("syscw:", RM_IO_WRITE_CALLS),
+    RM_KEY("read_bytes:", RM_IO_READ_BYTES), RM_KEY("write_bytes:", RM_IO_WRITE_BYTES),
+};
+
+static uint64_t ours[RM_IO_FIELDS]; /* atomic; of the whole process */
+
+static void note(enum rm_io_field chars, enum rm_io_field calls, ssize_t got)
+{
+    (void)__atomic_add_fetch(&ours[chars], got > 0 ? (uint64_t)got : 0, __ATOMIC_RELAXED);
+    (void)__atomic_add_fetch(&ours[calls], 1, __ATOMIC_RELAXED);
+}
+
+void rm_own_io_note_reads(uint64_t bytes, uint64_t calls)
+{
+    (void)__atomic_add_fetch(&ours[RM_IO_READ_CHARS], bytes, __ATOMIC_RELAXED);
+    (void)__atomic_add_fetch(&ours[RM_IO_READ_CALLS], calls, __ATOMIC_RELAXED);
+}
+
+void rm_own_io_note_read(ssize_t got)
+{
+    note(RM_IO_READ_CHARS, RM_IO_READ_CALLS, got);
+}
+
+void rm_own_io_note_write(ssize_t got)
+{
+    note(RM_IO_WRITE_CHARS, RM_IO_WRITE_CALLS, got);
+}
+
+/* ---- storage ------------------------------------------------------------------------------ */
+
+static uint64_t parts_begun; /* atomic; a part has begun before it does anything, */
+static uint64_t parts_ended; /* and has ended when `ours` has it */
+
+#define WAIT_US    100
+#define MOST_WAITS 50
+
+static bool read_thread(struct rm_own_io_part *part)
+{
+    char bytes[512];
+    uint64_t numbers[RM_IO_FIELDS] = {0};
+    const unsigned wanted = 1U << RM_IO_READ_BYTES | 1U << RM_IO_WRITE_BYTES;
+    int fd = open("/proc/thread-self/io", O_RDONLY | O_CLOEXEC);
+    if (fd < 0) {
+        return false;
+    }
+    rm_kept_mark(fd);
+    ssize_t length = read(fd, bytes, sizeof bytes);
+    rm_kept_drop(fd);
+    rm_own_io_note_read(length);
+    uint64_t found = length > 0 ? rm_parse_keys(rm_text_of(bytes, (size_t)length), io_keys,
+                                                RM_IO_FIELDS, numbers)
+                                : 0;
+    part->read_bytes = numbers[RM_IO_READ_BYTES];
+    part->write_bytes = numbers[RM_IO_WRITE_BYTES];
+    return (found & wanted) == wanted;
+}
+
+/* Parts of work of threads that are not in the child. */
+static void forget_parts(void)
+{
+    parts_ended = parts_begun;
+}
+
+static const struct rm_fork_part at_fork = {.in_child = forget_parts};
+
+void rm_own_io_begin(struct rm_own_io_part *part)
+{
+    rm_fork_take_part(RM_FORK_STORAGE, &at_fork);
+    (void)__atomic_add_fetch(&parts_begun, 1, __ATOMIC_SEQ_CST);
+    part->is_known = read_thread(part);
+}
+
+void rm_own_io_end(const struct rm_own_io_part *part)
+{
+    struct rm_own_io_part now;
+    if (part->is_known && read_thread(&now)) {
+        (void)RM_FETCH_ADD(&ours[RM_IO_READ_BYTES], now.read_bytes - part->read_bytes);
+        (void)RM_FETCH_ADD(&ours[RM_IO_WRITE_BYTES], now.write_bytes - part->write_bytes);
+    }
+    (void)__atomic_add_fetch(&parts_ended, 1, __ATOMIC_SEQ_CST);
+}
+
+/* ---- what is theirs ----------------------------------------------------------------------- */
+
+static bool is_under_way(uint64_t *ret_begun)
+{
+    uint64_t ended = __atomic_load_n(&parts_ended, __ATOMIC_SEQ_CST);
+    *ret_begun = __atomic_load_n(&parts_begun, __ATOMIC_SEQ_CST);
+    return *ret_begun != ended;
+}
+
+void rm_own_io_before(struct rm_own_io *before)
+{
+    for (int waits = 0; is_under_way(&before->parts) && waits < MOST_WAITS; waits++) {
+        (void)usleep(WAIT_US);
+    }
+    before->is_settled = !is_under_way(&before->parts);
+    for (size_t f = 0; f < RM_IO_FIELDS; f++) {
+        before->numbers[f] = RM_LOAD(&ours[f]);
+    }
+}
+
+void rm_own_io_after(struct rm_own_io *before)
+{
+    uint64_t begun = __atomic_load_n(&parts_begun, __ATOMIC_SEQ_CST);
+    before->is_settled = before->is_settled && begun == before->parts;
+}
+
+uint64_t rm_own_io_rest(const struct rm_own_io *own, enum rm_io_field field, uint64_t found,
+                        uint64_t before)
+{
+    bool is_storage = field == RM_IO_READ_BYTES || field == RM_IO_WRITE_BYTES;
+    uint64_t number = own->numbers[field];
+    uint64_t rest = found > number ? found - number : 0;
+    return (is_storage && !own->is_settled) || rest < before ? before : rest;
+}
+
+bool rm_own_io_open(struct rm_kept *kept)
+{
+    return rm_kept_open(kept, "/proc/self/io", O_RDONLY);
+}
+
+bool rm_own_io_read(const struct rm_kept *kept, uint64_t numbers[RM_IO_FIELDS])
+{
+    char bytes[512];
+    uint64_t before[RM_IO_FIELDS];
+    for (size_t f = 0; f < RM_IO_FIELDS; f++) {
+        before[f] = RM_LOAD(&ours[f]);
+    }
+    ssize_t length = rm_kept_is_ours(kept) ? pread(kept->fd, bytes, sizeof bytes, 0) : -1;
+    if (length <= 0) {
+        return false;
+    }
+    rm_own_io_note_read(length);
+    uint64_t found =
+        rm_parse_keys(rm_text_of(bytes, (size_t)length), io_keys, RM_IO_FIELDS, numbers);
+    for (size_t f = 0; f < RM_IO_FIELDS; f++) {
+        /* A call of another thread may be counted by one side only, for a moment. */
+        numbers[f] -= before[f] < numbers[f] ? before[f] : numbers[f];
+    }
+    return found == (1U << RM_IO_FIELDS) - 1;
+}
+
+/* ---- pages ------------------------------------------------------------------------------ */
+
+/* Bits of an entry of /proc/PID/pagemap (proc(5)), which everybody may see of himself. */
+#define IS_PRESENT        (UINT64_C(1) << 63)
+#define IS_FILE_OR_SHARED (UINT64_C(1) << 61)
+
+/* The process's own files have nothing any more when the main thread has ended. */
+void rm_own_pages_open(struct rm_own_pages *pages, const struct rm_root *root, uint64_t page_bytes)
+{
+    *pages = (struct rm_own_pages){.page_bytes = page_bytes};
+    (void)rm_file_open(&pages->statm, root, "proc/thread-self/statm");
+    (void)rm_file_open(&pages->pagemap, root, "proc/thread-self/pagemap");
+}
+
+void rm_own_pages_close(struct rm_own_pages *pages)
+{
+    rm_file_close(&pages->statm);
+    rm_file_close(&pages->pagemap);
+}
+
+bool rm_own_pages_rss(struct rm_own_pages *pages, struct rm_scratch *scratch, uint64_t *ret_anon,
+                      uint64_t *ret_file)
+{
+    struct rm_text text;
+    struct rm_pid_statm statm;
+    if (!rm_file_is_open(&pages->statm) ||
+        rm_file_read(&pages->statm, scratch, &text) != RESMON_OK ||
+        !rm_pid_statm_parse(text, &statm)) {
+        return false;
+    }
+    /* The three counters behind it are summed one after the other. */
+    uint64_t shared = statm.shared;
+    *ret_anon = statm.resident > shared ? (statm.resident - shared) * pages->page_bytes : 0;
+    *ret_file = shared * pages->page_bytes;
+    return true;
+}
+
+bool rm_own_pages_is_own(struct rm_own_pages *pages, uint64_t address)
+{
+    uint64_t entry;
+    uint64_t offset = address / pages->page_bytes * sizeof entry;
+    return rm_file_is_open(&pages->pagemap) &&
+           rm_file_read_at(&pages->pagemap, offset, &entry, sizeof entry) == RESMON_OK &&
+           (entry & IS_PRESENT) != 0 && (entry & IS_FILE_OR_SHARED) == 0;
+}
+
+/* ---- present RSS ------------------------------------------------------------------------ */
+
+bool rm_own_rss_open(struct rm_kept *kept)
+{
+    return rm_kept_open(kept, "/proc/self/statm", O_RDONLY);
+}
+
+bool rm_own_rss_read(const struct rm_kept *kept, uint64_t *ret_bytes)
+{
+    char bytes[128];
+    struct rm_pid_statm statm;
+    ssize_t length = rm_kept_is_ours(kept) ? pread(kept->fd, bytes, sizeof bytes, 0) : -1;
+    if (length <= 0) {
+        return false;
+    }
+    rm_own_io_note_read(length);
+    if (!rm_pid_statm_parse(rm_text_of(bytes, (size_t)length), &statm)) {
+        return false;
+    }
+    *ret_bytes = statm.resident * (uint64_t)sysconf(_SC_PAGESIZE);
+    return true;
+}
+
+/* ---- high-water mark of RSS ------------------------------------------------------------- */
+
+/* These are about this process whatever fs_root a monitor reads, so they are the real files. */
+#define CLEAR_REFS "/proc/self/clear_refs"
+#define STATUS     "/proc/self/status"
+#define STATM      "/proc/self/statm"
+
+static uint64_t read_rusage(void)
+{
+    struct rusage usage;
+    return getrusage(RUSAGE_SELF, &usage) == 0 ? (uint64_t)usage.ru_maxrss * 1024 : 0;
+}
+
+/* ru_maxrss is the larger of the mark and the peak that the process had when it called exec, which
+ * no reset touches.  That peak is not above what was there when the library was loaded: so what is
+ * above that is the mark, and for the rest VmHWM is asked. */
+static uint64_t rusage_at_load;
+
+__attribute__((constructor)) static void note_rusage_at_load(void)
+{
+    rusage_at_load =
+        rusage_at_load == 0 ? read_rusage() : rusage_at_load; /* see rm_autorun_load() */
+}
+
+/* The mark is the process's, and read by all of its threads; the descriptors are of the program's
+ * table: threads that have one of their own open the file for a moment, as `once`.  -1: not open.
+ */
+static int usable_fd(struct rm_kept *kept, struct rm_kept *once, const char *path, int flags)
+{
+    *once = (struct rm_kept){0};
+    if (!kept->is_open || rm_kept_is_of_this_table(kept)) {
+        return rm_kept_revive(kept, path, flags) ? kept->fd : -1;
+    }
+    return rm_kept_open(once, path, flags) ? once->fd : -1;
+}
+
+static ssize_t read_kept(struct rm_kept *kept, const char *path, char *bytes, size_t room)
+{
+    struct rm_kept once;
+    int fd = usable_fd(kept, &once, path, O_RDONLY);
+    ssize_t length = fd >= 0 ? pread(fd, bytes, room, 0) : -1;
+    if (fd >= 0) {
+        rm_own_io_note_read(length);
+    }
+    rm_kept_close(&once);
+    return length;
+}
+
+static uint64_t read_status(struct rm_rss_mark *mark)
+{
+    static const struct rm_key keys[] = {RM_KEY("VmHWM:", 0)};
+    char bytes[4096];
+    uint64_t kib = 0;
+    ssize_t length = read_kept(&mark->status, STATUS, bytes, sizeof bytes);
+    if (length <= 0) {
+        return 0;
+    }
+    (void)rm_parse_keys(rm_text_of(bytes, (size_t)length), keys, 1, &kib);
+    return kib * 1024;
+}
+
+static uint64_t read_statm(struct rm_rss_mark *mark)
+{
+    char bytes[128];
+    struct rm_pid_statm statm;
+    ssize_t length = read_kept(&mark->statm, STATM, bytes, sizeof bytes);
+    struct rm_text text = rm_text_of(bytes, length > 0 ? (size_t)length : 0);
+    return rm_pid_statm_parse(text, &statm) ? statm.resident * mark->page_bytes : 0;
+}
+
+/* The one file that the library writes to in the middle of a program's work: never into another. */
+static bool reset(struct rm_rss_mark *mark)
+{
+    struct rm_kept once;
+    int fd = usable_fd(&mark->clear, &once, CLEAR_REFS, O_WRONLY);
+    ssize_t written = fd >= 0 ? pwrite(fd, "5", 1, 0) : -1;
+    if (fd >= 0) {
+        rm_own_io_note_write(written);
+    }
+    rm_kept_close(&once);
+    return written == 1;
+}
+
+static void give_up(struct rm_rss_mark *mark, const char *what)
+{
+    (void)rm_error_errno(errno, "cannot %s %s", what, CLEAR_REFS);
+    (void)rm_text_set(mark->why_not, sizeof mark->why_not, resmon_last_error());
+    RM_STORE(&mark->reading, RM_MARK_NONE);
+}
+
+static void find_reading(struct rm_rss_mark *mark)
+{
+    if (!mark->clear.is_open || !mark->status.is_open) {
+        give_up(mark, "open " STATUS " or");
+        return;
+    }
+    if (!reset(mark)) {
+        give_up(mark, "reset the peak through");
+        return;
+    }
+    mark->reading = RM_MARK_EXACT;
+}
+
+void rm_rss_mark_open(struct rm_rss_mark *mark, uint64_t *ret_peak)
+{
+    *mark = (struct rm_rss_mark){.page_bytes = (uint64_t)sysconf(_SC_PAGESIZE)};
+    (void)rm_kept_open(&mark->statm, STATM, O_RDONLY);
+    (void)rm_kept_open(&mark->status, STATUS, O_RDONLY);
+    (void)rm_kept_open(&mark->clear, CLEAR_REFS, O_WRONLY);
+    int error = errno;
+    *ret_peak = read_status(mark);
+    errno = error;
+    find_reading(mark);
+}
+
+void rm_rss_mark_close(struct rm_rss_mark *mark)
+{
+    rm_kept_close(&mark->clear);
+    rm_kept_close(&mark->status);
+    rm_kept_close(&mark->statm);
+}
+
+uint64_t rm_rss_mark_read(struct rm_rss_mark *mark)
+{
+    if (mark->reading == RM_MARK_NONE) {
+        return read_statm(mark);
+    }
+    uint64_t peak = read_rusage();
+    return peak > rusage_at_load ? peak : read_status(mark);
+}
+
+uint64_t rm_rss_mark_life(void)
+{
+    struct rm_rss_mark once = {.reading = RM_MARK_NONE};
+    (void)rm_kept_open(&once.status, STATUS, O_RDONLY);
+    uint64_t peak = read_status(&once);
+    rm_kept_close(&once.status);
+    return peak;
+}
+
+uint64_t rm_rss_mark_rss(struct rm_rss_mark *mark)
+{
+    return read_statm(mark);
+}
+
+void rm_rss_mark_reset(struct rm_rss_mark *mark)
+{
+    if (mark->reading != RM_MARK_NONE && !reset(mark)) {
+        give_up(mark, "reset the peak through");
+    }
+}
