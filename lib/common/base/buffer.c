@@ -22,6 +22,17 @@ void rm_buffer_free(struct rm_buffer *buffer)
     rm_buffer_init(buffer, buffer->bound);
 }
 
+resmon_status rm_buffer_give(struct rm_buffer *buffer, resmon_status status, char **ret_text)
+{
+    status = status == RESMON_OK ? buffer->status : status;
+    if (status != RESMON_OK) {
+        rm_buffer_free(buffer);
+        return status;
+    }
+    *ret_text = buffer->text;
+    return RESMON_OK;
+}
+
 void rm_buffer_clear(struct rm_buffer *buffer)
 {
     buffer->length = 0;

@@ -28,6 +28,11 @@ RM_SHARED void rm_buffer_init(struct rm_buffer *buffer, size_t bound);
 /** Frees the text; the buffer is empty and usable again. */
 RM_SHARED void rm_buffer_free(struct rm_buffer *buffer);
 
+/** Gives the text to whoever called, to be freed by resmon_text_free(); or frees it and returns
+ * what failed: `status`, else a failure of the buffer. */
+RM_SHARED resmon_status rm_buffer_give(struct rm_buffer *buffer, resmon_status status,
+                                       char **ret_text);
+
 /** Empties it and keeps its memory; a failure is forgotten. */
 RM_SHARED void rm_buffer_clear(struct rm_buffer *buffer);
 

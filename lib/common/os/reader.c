@@ -17,11 +17,27 @@ extern RM_WEAK const struct rm_reader rm_reader_functions;
 
 /* ---- the file --------------------------------------------------------------------------- */
 
+/* Whose libresmon is, the reader may be, as resmon-names may (symbols/helper.c). */
+static resmon_status check_owner(const char *path, const struct stat *own)
+{
+    struct stat info;
+    if (stat(path, &info) != 0 || !S_ISREG(info.st_mode) ||
+        (info.st_uid != 0 && info.st_uid != own->st_uid)) {
+        return rm_error(RESMON_ENOTSUP,
+                        "%.256s is not loaded: it is not of the user who owns libresmon", path);
+    }
+    if ((info.st_mode & S_IWOTH) != 0 ||
+        ((info.st_mode & S_IWGRP) != 0 && info.st_gid != own->st_gid)) {
+        return rm_error(RESMON_ENOTSUP, "%.256s is not loaded: others may write it", path);
+    }
+    return RESMON_OK;
+}
+
 /* Where both are, links followed: a file of the reader that is elsewhere is somebody else's. */
 static resmon_status find_file(char path[RM_LIBRARY_PATH_BYTES])
 {
     char own[RM_LIBRARY_PATH_BYTES], beside[RM_LIBRARY_PATH_BYTES];
-    struct stat own_info, info;
+    struct stat own_info;
     rm_library_own_file(beside);
     if (beside[0] == '\0' || !rm_library_real_path(beside, own) || stat(own, &own_info) != 0) {
         return rm_error(RESMON_ENOTSUP, RM_READER_FILE
@@ -48,12 +64,7 @@ static resmon_status find_file(char path[RM_LIBRARY_PATH_BYTES])
                         "%.256s is not loaded: it leads to another directory, %.256s", beside,
                         path);
     }
-    if (stat(path, &info) != 0 || !S_ISREG(info.st_mode) ||
-        (info.st_uid != 0 && info.st_uid != own_info.st_uid)) {
-        return rm_error(RESMON_ENOTSUP,
-                        "%.256s is not loaded: it is not of the user who owns libresmon", path);
-    }
-    return RESMON_OK;
+    return check_owner(path, &own_info);
 }
 
 /* ---- loading it ------------------------------------------------------------------------- */

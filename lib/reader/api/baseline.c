@@ -162,10 +162,5 @@ resmon_status resmon_comparison_text(const resmon_comparison *comparison, char *
     }
     rm_buffer_init(&buffer, LARGEST_TEXT);
     status = rm_comparison_write(&buffer, &known);
-    if (status != RESMON_OK) {
-        rm_buffer_free(&buffer);
-        return status;
-    }
-    *ret_text = buffer.text;
-    return RESMON_OK;
+    return rm_buffer_give(&buffer, status, ret_text);
 }

@@ -192,18 +192,6 @@ static resmon_status no_such_form(const char *form, const char *forms)
     return rm_error(RESMON_ENOENT, "there is no format '%.64s'; use one of %s", form, forms);
 }
 
-/* A text for the user to free, or nothing at all. */
-static resmon_status give_text(struct rm_buffer *buffer, resmon_status status, char **ret_text)
-{
-    status = status == RESMON_OK ? buffer->status : status;
-    if (status != RESMON_OK) {
-        rm_buffer_free(buffer);
-        return status;
-    }
-    *ret_text = buffer->text;
-    return RESMON_OK;
-}
-
 /* What people read of a comparison, made on a stack of known size. */
 struct showing {
     const struct rm_groups *bench;
@@ -228,7 +216,7 @@ static resmon_status show(struct showing *showing, resmon_status (*here)(void *s
 {
     rm_buffer_init(&showing->buffer, LARGEST_BENCH);
     rm_buffer_puts(&showing->buffer, "");
-    return give_text(&showing->buffer, rm_thread_call(here, showing), ret_text);
+    return rm_buffer_give(&showing->buffer, rm_thread_call(here, showing), ret_text);
 }
 
 static resmon_status bench_here(void *showing_)
@@ -261,7 +249,7 @@ resmon_status resmon_bench_text(const resmon_bench *bench, const char *form, cha
             rm_buffer_init(&buffer, LARGEST_BENCH);
             const struct rm_output output = rm_buffer_output(&buffer);
             resmon_status status = bench_forms[i].write(&bench->groups, &output);
-            return give_text(&buffer, status, ret_text);
+            return rm_buffer_give(&buffer, status, ret_text);
         }
     }
     return no_such_form(form, "text, html, json, bmf, github, go");
@@ -304,7 +292,7 @@ resmon_status resmon_diff_text(const resmon_diff *diff, const char *form, size_t
         if (strcmp(diff_forms[i].name, form) == 0) {
             rm_buffer_init(&buffer, LARGEST_BENCH);
             resmon_status status = diff_forms[i].write(&buffer, &diff->diff);
-            return give_text(&buffer, status, ret_text);
+            return rm_buffer_give(&buffer, status, ret_text);
         }
     }
     return no_such_form(form, "text, html, markdown, json, junit");
@@ -472,5 +460,5 @@ resmon_status resmon_trend_text(resmon_trend *trend, const char *form, size_t wi
     rm_buffer_init(&buffer, LARGEST_BENCH);
     const struct rm_output output = rm_buffer_output(&buffer);
     status = status == RESMON_OK ? rm_trend_document_write(&trend->trend, &output) : status;
-    return give_text(&buffer, status, ret_text);
+    return rm_buffer_give(&buffer, status, ret_text);
 }

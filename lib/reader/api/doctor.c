@@ -46,17 +46,6 @@ resmon_status resmon_doctor_get_entry(const resmon_doctor *doctor, size_t index,
                                  : rm_error(RESMON_ENOENT, "there is no finding %zu", index);
 }
 
-/* Passes the text on, or frees it. */
-static resmon_status give(struct rm_buffer *buffer, resmon_status status, char **ret_text)
-{
-    if (status != RESMON_OK) {
-        rm_buffer_free(buffer);
-        return status;
-    }
-    *ret_text = buffer->text;
-    return RESMON_OK;
-}
-
 resmon_status resmon_doctor_report(const resmon_doctor *doctor, char **ret_text)
 {
     RM_KEEP_ERRNO;
@@ -66,7 +55,7 @@ resmon_status resmon_doctor_report(const resmon_doctor *doctor, char **ret_text)
     }
     rm_buffer_init(&buffer, LARGEST_TEXT);
     rm_doctor_write(&buffer, doctor->heading, doctor->entries, doctor->count);
-    return give(&buffer, buffer.status, ret_text);
+    return rm_buffer_give(&buffer, buffer.status, ret_text);
 }
 
 resmon_status resmon_doctor_document(const resmon_doctor *doctor, char **ret_text)
@@ -98,7 +87,7 @@ resmon_status resmon_doctor_document(const resmon_doctor *doctor, char **ret_tex
     rm_json_close_array(&json);
     resmon_status status = rm_json_finish(&json);
     rm_buffer_puts(&buffer, "\n");
-    return give(&buffer, status == RESMON_OK ? buffer.status : status, ret_text);
+    return rm_buffer_give(&buffer, status == RESMON_OK ? buffer.status : status, ret_text);
 }
 
 resmon_status resmon_doctor_rule(const resmon_doctor *doctor, int32_t file, char **ret_text)
@@ -114,7 +103,7 @@ resmon_status resmon_doctor_rule(const resmon_doctor *doctor, int32_t file, char
         .level = doctor->level,
     };
     rm_buffer_init(&buffer, LARGEST_TEXT);
-    return give(&buffer, rm_doctor_rule_write(&buffer, &rule, file), ret_text);
+    return rm_buffer_give(&buffer, rm_doctor_rule_write(&buffer, &rule, file), ret_text);
 }
 
 void resmon_doctor_free(resmon_doctor *doctor)

@@ -142,12 +142,5 @@ resmon_status resmon_job_text(const resmon_run *run, const char *form, char **re
                               "the run is not a merged one: create it with resmon merge");
     }
     rm_buffer_init(&buffer, LARGEST_TEXT);
-    resmon_status status = found->write(&buffer, run);
-    status = status == RESMON_OK ? buffer.status : status;
-    if (status != RESMON_OK) {
-        rm_buffer_free(&buffer);
-        return status;
-    }
-    *ret_text = buffer.text;
-    return RESMON_OK;
+    return rm_buffer_give(&buffer, found->write(&buffer, run), ret_text);
 }

@@ -22,18 +22,6 @@
 #define LARGEST_REPORT ((size_t)4 << 20)
 #define LARGEST_PAGE   ((size_t)256 << 20)
 
-/* A text for the user to free, or nothing at all. */
-static resmon_status give_text(struct rm_buffer *buffer, resmon_status status, char **ret_text)
-{
-    status = status == RESMON_OK ? buffer->status : status;
-    if (status != RESMON_OK) {
-        rm_buffer_free(buffer);
-        return status;
-    }
-    *ret_text = buffer->text;
-    return RESMON_OK;
-}
-
 /* Of one run, on a stack of known size: the caller's may be small. */
 struct making {
     const resmon_run *run;
@@ -60,7 +48,7 @@ static resmon_status view_here(void *paging_)
         return status == RESMON_OK ? rm_view_save(expanded, &paging->terms) : status;
     }
     rm_buffer_init(&buffer, LARGEST_PAGE);
-    return give_text(&buffer, rm_view_write(&buffer, &paging->terms), paging->ret_text);
+    return rm_buffer_give(&buffer, rm_view_write(&buffer, &paging->terms), paging->ret_text);
 }
 
 resmon_status resmon_report_text(const resmon_run *run, const resmon_report_options *options,
@@ -100,9 +88,9 @@ static resmon_status report_lines_here(void *making_)
     const struct making *making = making_;
     struct rm_buffer buffer;
     rm_buffer_init(&buffer, LARGEST_REPORT);
-    return give_text(&buffer,
-                     rm_view_lines(&buffer, making->run, making->function, RESMON_REPORT_WIDTH),
-                     making->ret_text);
+    return rm_buffer_give(
+        &buffer, rm_view_lines(&buffer, making->run, making->function, RESMON_REPORT_WIDTH),
+        making->ret_text);
 }
 
 resmon_status resmon_report_lines(const resmon_run *run, const char *function, char **ret_text)
@@ -128,8 +116,8 @@ static resmon_status table_here(void *tabling_)
     struct rm_buffer buffer;
     rm_buffer_init(&buffer, LARGEST_PAGE);
     rm_buffer_puts(&buffer, "");
-    return give_text(&buffer, rm_view_table(&buffer, tabling->run, &tabling->terms),
-                     tabling->ret_text);
+    return rm_buffer_give(&buffer, rm_view_table(&buffer, tabling->run, &tabling->terms),
+                          tabling->ret_text);
 }
 
 const char *resmon_table_name(size_t index)

@@ -243,11 +243,5 @@ resmon_status resmon_option_text(char **ret_text)
                          kind->set.help);
         write_set(&buffer, "    ", &kind->set);
     }
-    if (buffer.status != RESMON_OK) {
-        resmon_status status = buffer.status;
-        rm_buffer_free(&buffer);
-        return status;
-    }
-    *ret_text = buffer.text;
-    return RESMON_OK;
+    return rm_buffer_give(&buffer, RESMON_OK, ret_text);
 }

@@ -45,10 +45,5 @@ resmon_status resmon_prometheus_text(const resmon_run *run,
     rm_buffer_init(&buffer, LARGEST_TEXT);
     status = rm_prometheus_print(run, &how, &buffer);
     rm_labels_free(&labels);
-    if (status != RESMON_OK) {
-        rm_buffer_free(&buffer);
-        return status;
-    }
-    *ret_text = buffer.text;
-    return RESMON_OK;
+    return rm_buffer_give(&buffer, status, ret_text);
 }

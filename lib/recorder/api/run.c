@@ -29,18 +29,6 @@
 #include "sink/sinks.h"
 #include "store/block.h"
 
-/* A text for the user to free, or nothing at all. */
-static resmon_status give_text(struct rm_buffer *buffer, resmon_status status, char **ret_text)
-{
-    status = status == RESMON_OK ? buffer->status : status;
-    if (status != RESMON_OK) {
-        rm_buffer_free(buffer);
-        return status;
-    }
-    *ret_text = buffer->text;
-    return RESMON_OK;
-}
-
 /* ---- load, save, free ------------------------------------------------------------------- */
 
 static resmon_status load_document(const struct rm_infile *file, resmon_run **ret_run)
@@ -192,7 +180,7 @@ static resmon_status print_here(void *making_)
     const struct making *making = making_;
     struct rm_buffer buffer;
     rm_buffer_init(&buffer, (size_t)RM_MAX_RUN_BYTES); /* more could not be loaded again */
-    return give_text(&buffer, rm_document_print(making->run, &buffer), making->ret_text);
+    return rm_buffer_give(&buffer, rm_document_print(making->run, &buffer), making->ret_text);
 }
 
 resmon_status resmon_run_document(const resmon_run *run, char **ret_text)
