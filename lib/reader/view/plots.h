@@ -9,7 +9,7 @@
 
 #include "compare/diff.h"
 #include "compare/group.h"
-#include "compare/shift.h"
+#include "compare/ranks.h"
 #include "view/model.h"
 
 #define RM_AXIS_TICKS 12
