@@ -5,7 +5,7 @@
 #ifndef RM_NET_PUSH_URL_H
 #define RM_NET_PUSH_URL_H
 
-#include "format/labels.h"
+#include "format/exposition.h"
 
 #define RM_PUSH_URL_BYTES 8192
 
