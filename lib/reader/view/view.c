@@ -22,7 +22,6 @@
 #include "view/lines.h"
 #include "view/markdown.h"
 #include "view/metrics.h"
-#include "view/missing.h"
 #include "view/names.h"
 #include "view/processes.h"
 #include "view/profile.h"
