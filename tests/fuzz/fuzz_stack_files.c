@@ -13,7 +13,7 @@
 #include <resmon/resmon.h>
 
 #include "base/compiler.h"
-#include "export/pprof.h"
+#include "export/stacks.h"
 #include "format/json.h"
 #include "run/run.h"
 

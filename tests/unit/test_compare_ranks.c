@@ -8,7 +8,7 @@
 #include "test.h"
 
 #include "base/compiler.h"
-#include "compare/shift.h"
+#include "compare/ranks.h"
 
 static const struct {
     const char *name;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sink/document_profile_*: stacks come back from a document as they were, a run without any has no
- * such part, and what is wrong in one is refused by its place.
+ * format/document_profile.c: stacks come back from a document as they were, a run without any has
+ * no such part, and what is wrong in one is refused by its place.
  */
 #include "runs.h"
 

@@ -9,7 +9,7 @@
 #include "made_profile.h"
 #include "made_run.h"
 #include "view/flame.h"
-#include "view/points.h"
+#include "view/plots.h"
 #include "view/scopes.h"
 #include "view/text.h"
 #include "view/view.h"

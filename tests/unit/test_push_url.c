@@ -4,7 +4,7 @@
  */
 #include "test.h"
 
-#include "format/labels.h"
+#include "format/exposition.h"
 #include "net/address.h"
 
 TEST(addresses_of_a_push)

@@ -11,7 +11,6 @@
 #include <string.h>
 
 #include "names/demangle.h"
-#include "names/rust_names.h"
 #include "random.h"
 
 static const struct {

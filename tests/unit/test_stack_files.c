@@ -11,7 +11,7 @@
 
 #include "base/buffer.h"
 #include "base/compiler.h"
-#include "export/pprof.h"
+#include "export/stacks.h"
 #include "made_profile.h"
 #include "os/gzip.h"
 

@@ -12,7 +12,7 @@
 #include "base/compiler.h"
 #include "base/status.h"
 #include "format/document.h"
-#include "format/document_parts.h"
+#include "format/document_columns.h"
 #include "format/json.h"
 #include "metric/metric.h"
 #include "run/scope_sums.h"

@@ -6,7 +6,7 @@
 #include "base/compiler.h"
 #include "base/status.h"
 #include "format/document.h"
-#include "format/document_parts.h"
+#include "format/document_columns.h"
 #include "os/outfile.h"
 #include "run/energy.h"
 #include "run/headline.h"

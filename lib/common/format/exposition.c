@@ -2,8 +2,151 @@
 #include "format/exposition.h"
 
 #include <math.h>
+#include <stdint.h>
+#include <string.h>
 
-#include "format/labels.h"
+#include "base/alloc.h"
+#include "base/status.h"
+#include "base/text.h"
+
+/* ---- labels ---------------------------------------------------------------------------------- */
+
+/* Set by the library on some series, or with a meaning of their own. */
+static const char *const own_names[] = {"device", "event",  "le",      "mountpoint", "quantile",
+                                        "scope",  "source", "version", "what"};
+
+static resmon_status check_name(const char *name)
+{
+    static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+    static const char others[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_";
+    if (name == NULL || name[0] == '\0' || strchr(letters, name[0]) == NULL ||
+        name[strspn(name, others)] != '\0') {
+        return rm_error(RESMON_EINVAL,
+                        "a label cannot be called '%.64s': a letter first, then letters, digits "
+                        "and '_'",
+                        name != NULL ? name : "(null)");
+    }
+    if (strlen(name) >= RM_LABEL_NAME_BYTES) {
+        return rm_error(RESMON_ERANGE, "the label name '%.64s...' is longer than %d bytes", name,
+                        RM_LABEL_NAME_BYTES - 1);
+    }
+    for (size_t i = 0; i < RM_ARRAY_LEN(own_names); i++) {
+        if (strcmp(name, own_names[i]) == 0) {
+            return rm_error(RESMON_EINVAL,
+                            "the label '%s' is set by the library: choose another name", name);
+        }
+    }
+    return RESMON_OK;
+}
+
+static resmon_status take_label(struct rm_labels *labels, const resmon_prometheus_label *given)
+{
+    struct rm_label *label = &labels->items[labels->count];
+    resmon_status status = check_name(given->name);
+    if (status != RESMON_OK) {
+        return status;
+    }
+    if (rm_labels_find(labels, given->name) != NULL) {
+        return rm_error(RESMON_EINVAL, "the label '%s' is given twice", given->name);
+    }
+    if (given->value == NULL) {
+        return rm_error(RESMON_EINVAL, "the label '%s' has no value", given->name);
+    }
+    if (strlen(given->value) >= RM_LABEL_VALUE_BYTES) {
+        return rm_error(RESMON_ERANGE, "the value of the label '%s' is longer than %d bytes",
+                        given->name, RM_LABEL_VALUE_BYTES - 1);
+    }
+    (void)rm_text_set(label->name, sizeof label->name, given->name);
+    rm_label_value_set(label->value, given->value);
+    labels->count++;
+    return RESMON_OK;
+}
+
+resmon_status rm_labels_take(const resmon_prometheus_label *given, size_t count,
+                             struct rm_labels *ret_labels)
+{
+    struct rm_labels labels = {0};
+    resmon_status status = RESMON_OK;
+    if (count > RM_MAX_LABELS) {
+        return rm_error(RESMON_ERANGE, "%zu labels: at most %d are allowed", count, RM_MAX_LABELS);
+    }
+    if (count > 0 && given == NULL) {
+        return rm_error(RESMON_EINVAL, "%zu labels are announced, but the array is NULL", count);
+    }
+    if (count > 0) {
+        labels.items = rm_alloc(count, sizeof *labels.items);
+        if (labels.items == NULL) {
+            return rm_error(RESMON_ENOMEM, "out of memory for %zu labels", count);
+        }
+    }
+    for (size_t i = 0; i < count && status == RESMON_OK; i++) {
+        status = take_label(&labels, &given[i]);
+    }
+    if (status != RESMON_OK) {
+        rm_labels_free(&labels);
+        return status;
+    }
+    *ret_labels = labels;
+    return RESMON_OK;
+}
+
+void rm_labels_free(struct rm_labels *labels)
+{
+    rm_free(labels->items);
+    *labels = (struct rm_labels){0};
+}
+
+const char *rm_labels_find(const struct rm_labels *labels, const char *name)
+{
+    for (size_t i = 0; i < labels->count; i++) {
+        if (strcmp(labels->items[i].name, name) == 0) {
+            return labels->items[i].value;
+        }
+    }
+    return NULL;
+}
+
+void rm_label_value_set(char target[RM_LABEL_VALUE_BYTES], const char *value)
+{
+    size_t length = rm_text_set(target, RM_LABEL_VALUE_BYTES, value);
+    for (size_t i = 0; i < length; i++) { /* byte for byte: cleaning does not move any */
+        if (value[i] == '\n') {
+            target[i] = '\n';
+        }
+    }
+}
+
+size_t rm_label_escape(char escaped[2], char byte, const char *special)
+{
+    bool is_special = strchr(special, byte) != NULL;
+    escaped[0] = is_special ? '\\' : byte;
+    escaped[1] = byte == '\n' ? 'n' : byte;
+    return is_special ? 2 : 1;
+}
+
+void rm_label_quote(struct rm_buffer *buffer, const char *value)
+{
+    rm_buffer_add(buffer, "\"", 1);
+    for (const char *p = value; *p != '\0'; p++) {
+        char escaped[2];
+        rm_buffer_add(buffer, escaped, rm_label_escape(escaped, *p, RM_LABEL_SPECIAL));
+    }
+    rm_buffer_add(buffer, "\"", 1);
+}
+
+void rm_label_add(struct rm_buffer *buffer, const char *name, const char *value)
+{
+    char clean[RM_LABEL_VALUE_BYTES];
+    rm_label_value_set(clean, value);
+    if (buffer->length > 0) {
+        rm_buffer_add(buffer, ",", 1);
+    }
+    rm_buffer_puts(buffer, name);
+    rm_buffer_add(buffer, "=", 1);
+    rm_label_quote(buffer, clean);
+}
+
+/* ---- the text format ------------------------------------------------------------------------- */
 
 /* ---- the head of a family --------------------------------------------------------------- */
 

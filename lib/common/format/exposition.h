@@ -2,17 +2,61 @@
 /*
  * Owns the text format of Prometheus, 0.0.4, without timestamps.  Knows nothing of runs.  Text
  * leaves in pieces, so that memory stays small; a failure sticks, and is asked for once at the end.
+ * And the labels that users give to their series: checked when they come in, so that no name or
+ * value can turn into something else in an exposition or in a URL.
  */
 #ifndef RM_FORMAT_EXPOSITION_H
 #define RM_FORMAT_EXPOSITION_H
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 
+#include <resmon/prometheus.h>
 #include <resmon/status.h>
 
+#include "base/buffer.h"
+#include "base/compiler.h"
 #include "format/pen.h"
+
+#define RM_MAX_LABELS        32
+#define RM_LABEL_NAME_BYTES  64
+#define RM_LABEL_VALUE_BYTES 1024
+
+struct rm_label {
+    char name[RM_LABEL_NAME_BYTES];
+    char value[RM_LABEL_VALUE_BYTES]; /* valid UTF-8 without control characters but '\n' */
+};
+
+struct rm_labels {
+    struct rm_label *items;
+    size_t count;
+};
+
+/**
+ * Copies `count` labels.  RESMON_EINVAL: a name that is not allowed, is one of the library's own or
+ * comes twice; RESMON_ERANGE: too long, or too many; RESMON_ENOMEM.
+ */
+resmon_status rm_labels_take(const resmon_prometheus_label *given, size_t count,
+                             struct rm_labels *ret_labels);
+void rm_labels_free(struct rm_labels *labels);
+
+/** The value of the label called `name`, or NULL. */
+const char *rm_labels_find(const struct rm_labels *labels, const char *name);
+
+/** Copies a value: what is neither valid UTF-8 nor printable becomes '?', but '\n' stays. */
+void rm_label_value_set(char target[RM_LABEL_VALUE_BYTES], const char *value);
+
+/** Adds `name="value"`, with a ',' before it unless the buffer is empty. */
+void rm_label_add(struct rm_buffer *buffer, const char *name, const char *value);
+
+/** Adds a value as a string of an exposition or of PromQL, with its quotes. */
+RM_SHARED void rm_label_quote(struct rm_buffer *buffer, const char *value);
+
+#define RM_LABEL_SPECIAL "\\\"\n"
+
+/** What stands for `byte` in such a text: a backslash before each of `special`, and `n` for a
+ * line's end; one or two bytes, returns how many. */
+size_t rm_label_escape(char escaped[2], char byte, const char *special);
 
 enum rm_family_kind { RM_FAMILY_GAUGE, RM_FAMILY_COUNTER, RM_FAMILY_INFO };
 

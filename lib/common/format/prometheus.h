@@ -8,7 +8,6 @@
 #define RM_FORMAT_PROMETHEUS_H
 
 #include "format/exposition.h"
-#include "format/labels.h"
 #include "metric/metric.h"
 #include "run/run.h"
 

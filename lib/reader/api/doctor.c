@@ -8,7 +8,6 @@
 #include "base/struct_size.h"
 #include "doctor/doctor.h"
 #include "doctor/report.h"
-#include "doctor/rule.h"
 #include "format/json_writer.h"
 
 /* As many zones as there are, and what is to be done for each. */

@@ -7,8 +7,7 @@
 #include "base/keep_errno.h"
 #include "base/status.h"
 #include "export/arrow.h"
-#include "export/folded.h"
-#include "export/pprof.h"
+#include "export/stacks.h"
 #include "export/trace.h"
 #include "job/path_pattern.h"
 

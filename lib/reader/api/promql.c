@@ -10,7 +10,7 @@
 #include "base/number.h"
 #include "base/status.h"
 #include "base/struct_size.h"
-#include "format/labels.h"
+#include "format/exposition.h"
 #include "promql/promql.h"
 
 #define LARGEST_QUERY  16384

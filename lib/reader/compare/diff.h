@@ -14,7 +14,7 @@
 
 #include "compare/gate.h"
 #include "compare/group.h"
-#include "compare/shift.h"
+#include "compare/ranks.h"
 
 #define RM_DIFF_ALPHA      0.05
 #define RM_DIFF_CONFIDENCE 0.95

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Owns the findings of an examination, and running one: row by row, each row adds what it found.
- * Called by api/doctor.  The rows are in doctor_energy.c, doctor_pmu.c, doctor_counters.c,
- * doctor_stacks.c and doctor_sources.c.
+ * Called by api/doctor.  The rows are in doctor/energy.c and
+ * doctor/sources.c.
  */
 #ifndef RM_DOCTOR_DOCTOR_H
 #define RM_DOCTOR_DOCTOR_H

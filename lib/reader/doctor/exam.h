@@ -60,7 +60,6 @@ resmon_status rm_doctor_try_faults(bool *ret_has_kernel);
 
 /* Rows. */
 void rm_doctor_energy(struct rm_doctor_exam *exam);
-void rm_doctor_pmu_power(struct rm_doctor_exam *exam); /* of the one before */
 void rm_doctor_counters(struct rm_doctor_exam *exam);
 void rm_doctor_stacks(struct rm_doctor_exam *exam);
 void rm_doctor_gpu(struct rm_doctor_exam *exam);

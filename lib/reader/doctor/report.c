@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "doctor/report.h"
 
-#include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
+
+#include "base/compiler.h"
+#include "base/status.h"
+
+/* ---- the report ------------------------------------------------------------------------------ */
 
 #define WIDTH      100
 #define MARK_WIDTH 8
@@ -136,4 +141,167 @@ void rm_doctor_write(struct rm_buffer *buffer, const char *heading,
     rm_buffer_printf(buffer, "%s\n", heading);
     write_findings(buffer, entries, count);
     write_remedies(buffer, entries, count);
+}
+
+/* ---- files that an administrator installs ---------------------------------------------------- */
+
+/* The level at which users may count in their own processes. */
+#define LEVEL_OWN 2
+
+/* ---- the files -------------------------------------------------------------------------- */
+
+static void write_sysusers(struct rm_buffer *buffer, const struct rm_doctor_rule *rule)
+{
+    rm_buffer_printf(buffer,
+                     "# The group that may read the energy counters (libresmon).\n"
+                     "g %s -\n",
+                     rule->group);
+}
+
+static void write_risk(struct rm_buffer *buffer, const struct rm_doctor_rule *rule)
+{
+    rm_buffer_printf(buffer,
+                     "# Group %s may read the energy counters of RAPL (libresmon).\n"
+                     "#\n"
+                     "# Since 2020 only root may read them (CVE-2020-8694, \"PLATYPUS\"): frequent "
+                     "readings reveal\n# data that other programs work on, such as their keys.  So "
+                     "add only trusted users to the\n# group.  0444 in place of 0440 lets "
+                     "everybody read: for machines where all users trust\n# each other.\n"
+                     "#\n",
+                     rule->group);
+}
+
+/*
+ * TEST and not names: a zone is what has the counter, whatever its driver and depth.  The group
+ * comes first, so that the file is never readable to the group that it had.
+ */
+static void write_udev(struct rm_buffer *buffer, const struct rm_doctor_rule *rule)
+{
+    write_risk(buffer, rule);
+    rm_buffer_printf(
+        buffer,
+        "# Each zone, when it appears and at boot: every socket and die, their parts (core,\n"
+        "# uncore, dram) and the platform (psys), of every driver (MSR, MMIO, TPMI).\n"
+        "# Everybody can read name and range already, except on some kernels (Ubuntu's 5.4).\n"
+        "ACTION!=\"remove\", SUBSYSTEM==\"powercap\", TEST==\"energy_uj\", \\\n"
+        "  RUN+=\"/bin/chgrp %s %%S%%p/energy_uj\", \\\n"
+        "  RUN+=\"/bin/chmod 0440 %%S%%p/energy_uj\", \\\n"
+        "  RUN+=\"/bin/chmod 0444 %%S%%p/name %%S%%p/max_energy_range_uj\"\n",
+        rule->group);
+}
+
+/* The true directories: links of /sys/class are not needed.  Zones are one or two levels below
+ * their driver. */
+static void write_tmpfiles(struct rm_buffer *buffer, const struct rm_doctor_rule *rule)
+{
+    static const char *const levels[] = {"*/*", "*/*/*"};
+    write_risk(buffer, rule);
+    rm_buffer_puts(buffer,
+                   "# The zones that are there when systemd-tmpfiles runs: sockets, dies and "
+                   "platform, then\n"
+                   "# their parts (core, uncore, dram).  Where the driver is a module, that may be "
+                   "too early\n"
+                   "# at boot: the rule of udev covers it.\n");
+    for (size_t i = 0; i < RM_ARRAY_LEN(levels); i++) {
+        rm_buffer_printf(buffer, "z /sys/devices/virtual/powercap/%s/energy_uj 0440 root %s -\n",
+                         levels[i], rule->group);
+    }
+    rm_buffer_puts(
+        buffer,
+        "# Everybody can read name and range already, except on some kernels (Ubuntu's 5.4).\n");
+    for (size_t i = 0; i < RM_ARRAY_LEN(levels); i++) {
+        rm_buffer_printf(buffer,
+                         "z /sys/devices/virtual/powercap/%s/name 0444 root root -\n"
+                         "z /sys/devices/virtual/powercap/%s/max_energy_range_uj 0444 root root "
+                         "-\n",
+                         levels[i], levels[i]);
+    }
+}
+
+static void write_sysctl(struct rm_buffer *buffer, const struct rm_doctor_rule *rule)
+{
+    bool is_open = rule->has_level && rule->level < LEVEL_OWN; /* a file must not close it */
+    rm_buffer_puts(
+        buffer,
+        "# Users may count cycles, instructions and cache misses of their own processes, in user\n"
+        "# space (libresmon).  2 is what the kernel comes with; Debian has 3, Ubuntu 4: nothing.\n"
+        "#\n"
+        "# The energy counters do not need this.  0 would open the PMU \"power\" too, and let "
+        "every\n"
+        "# user count what all others do.\n"
+        "#\n"
+        "# In place of this file, one program can be given the right (Linux 5.8 and later; 0 and\n"
+        "# the PMU \"power\" included):\n"
+        "#     setcap cap_perfmon=ep PROGRAM\n"
+        "# Such a program looks at no environment variable of libresmon, and at no "
+        "LD_LIBRARY_PATH.\n");
+    if (is_open) {
+        rm_buffer_printf(
+            buffer,
+            "#\n# On this machine it is %lld already, which allows more: no action is needed.\n"
+            "#kernel.perf_event_paranoid = %d\n",
+            (long long)rule->level, LEVEL_OWN);
+    } else {
+        rm_buffer_printf(buffer, "kernel.perf_event_paranoid = %d\n", LEVEL_OWN);
+    }
+}
+
+struct file {
+    const char *key, *path;
+    void (*write)(struct rm_buffer *buffer, const struct rm_doctor_rule *rule);
+};
+
+static const struct file files[] = {
+    [RESMON_DOCTOR_FILE_SYSUSERS] = {"sysusers", "/etc/sysusers.d/resmon.conf", write_sysusers},
+    [RESMON_DOCTOR_FILE_UDEV] = {"udev", "/etc/udev/rules.d/70-resmon.rules", write_udev},
+    [RESMON_DOCTOR_FILE_TMPFILES] = {"tmpfiles", "/etc/tmpfiles.d/resmon.conf", write_tmpfiles},
+    [RESMON_DOCTOR_FILE_SYSCTL] = {"sysctl", "/etc/sysctl.d/70-resmon.conf", write_sysctl},
+};
+
+/* ---- all of them ------------------------------------------------------------------------ */
+
+static void write_all(struct rm_buffer *buffer, const struct rm_doctor_rule *rule)
+{
+    rm_buffer_printf(buffer,
+                     "# For the administrator: %zu files that let group %s read the energy "
+                     "counters, and\n"
+                     "# users count in their own processes.  Each begins below its name.  "
+                     "As root:\n#\n",
+                     RM_ARRAY_LEN(files) - 1, rule->group);
+    for (size_t i = 1; i < RM_ARRAY_LEN(files); i++) {
+        rm_buffer_printf(buffer, "#     resmon doctor --group %s --rule %-8s > %s\n", rule->group,
+                         files[i].key, files[i].path);
+    }
+    rm_buffer_printf(buffer,
+                     "#\n"
+                     "# and then, this once, as the next boot does it by itself:\n"
+                     "#\n"
+                     "#     systemd-sysusers                    (or: groupadd --system %s)\n"
+                     "#     udevadm control --reload\n"
+                     "#     udevadm trigger --subsystem-match=powercap\n"
+                     "#     systemd-tmpfiles --create /etc/tmpfiles.d/resmon.conf\n"
+                     "#     sysctl -p /etc/sysctl.d/70-resmon.conf\n"
+                     "#\n"
+                     "# and for each user who is to measure energy, who then logs in again:\n"
+                     "#\n"
+                     "#     usermod -aG %s USER\n",
+                     rule->group, rule->group);
+    for (size_t i = 1; i < RM_ARRAY_LEN(files); i++) {
+        rm_buffer_printf(buffer, "\n# ======== %s ========\n", files[i].path);
+        files[i].write(buffer, rule);
+    }
+}
+
+resmon_status rm_doctor_rule_write(struct rm_buffer *buffer, const struct rm_doctor_rule *rule,
+                                   int32_t file)
+{
+    if (file < RESMON_DOCTOR_FILE_ALL || (size_t)file >= RM_ARRAY_LEN(files)) {
+        return rm_error(RESMON_EINVAL, "there is no file %d; use RESMON_DOCTOR_FILE_*", (int)file);
+    }
+    if (file == RESMON_DOCTOR_FILE_ALL) {
+        write_all(buffer, rule);
+    } else {
+        files[file].write(buffer, rule);
+    }
+    return buffer->status;
 }

@@ -1,11 +1,390 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Rows about the files of a GPU's driver, and what the kernel tells of memory, pressure and control
- * groups.
+ * Rows about what can be measured but energy: hardware counters (what the kernel, capabilities and
+ * filters let this process count, and what processors there are to count); stacks (what follows
+ * them and names their lines, the signal for the timers of CPU time, and rings of page faults for
+ * the growth of memory); the files of a GPU's driver, and what the kernel tells of memory, pressure
+ * and control groups; the site's file: where the machine stands, for its emissions; and the build.
  */
-#include "doctor/exam.h"
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
 
+#include <resmon/carbon.h>
+
+#include "base/feature.h"
+#include "base/status.h"
+#include "carbon/intensity.h"
+#include "collect/cpu_model.h"
+#include "doctor/exam.h"
+#include "job/site.h"
+#include "os/access.h"
 #include "os/cgroup.h"
+#include "os/dir.h"
+#include "os/perf_ring.h"
+
+/* ---- counters -------------------------------------------------------------------------------- */
+
+#define COUNTERS "counters"
+#define PARANOID "proc/sys/kernel/perf_event_paranoid"
+#define DEVICES  "sys/bus/event_source/devices"
+
+/* The level at which everybody may count all that happens on a CPU; and own processes. */
+#define LEVEL_ALL 0
+#define LEVEL_OWN 2
+
+/* ---- what is allowed -------------------------------------------------------------------- */
+
+static void try_least(struct rm_doctor_exam *exam)
+{
+    int fd = exam->tools->perf_open_least();
+    exam->is_tried = true;
+    exam->least_errno = fd < 0 ? errno : 0;
+    if (fd >= 0) {
+        (void)close(fd);
+    }
+}
+
+void rm_doctor_look_round(struct rm_doctor_exam *exam)
+{
+    struct rm_cpu_model model;
+    struct rm_text text;
+    struct resmon_doctor *doctor = exam->doctor;
+    rm_cpu_model_read(&model, &exam->root, &exam->scratch);
+    exam->is_virtual = model.is_virtual;
+    exam->is_arm = model.is_arm;
+    exam->mirrors_dies = rm_cpu_mirrors_dies(&model);
+    exam->is_capable =
+        rm_capability_has(&exam->root, &exam->scratch, "proc/self", RM_CAP_PERFMON) ||
+        rm_capability_has(&exam->root, &exam->scratch, "proc/self", RM_CAP_SYS_ADMIN);
+    doctor->has_level =
+        rm_file_read_once(&exam->root, PARANOID, &exam->scratch, &text) == RESMON_OK &&
+        rm_parse_i64(&text, &doctor->level) && (text.at == text.end || *text.at == '\n');
+    if (exam->root.is_live) {
+        try_least(exam);
+    }
+    if (exam->root.is_live && !rm_file_exists(&exam->root, "proc/self")) {
+        rm_doctor_add(exam, "kernel", "procfs", RESMON_DOCTOR_ABSENT,
+                      "mount it: mount -t proc proc /proc",
+                      "is not mounted here: nearly all values come from it, and the findings below "
+                      "about this kernel may be wrong");
+    }
+}
+
+bool rm_doctor_may_count(const struct rm_doctor_exam *exam)
+{
+    return exam->is_tried
+               ? exam->least_errno == 0
+               : exam->is_capable || (exam->doctor->has_level && exam->doctor->level <= LEVEL_OWN);
+}
+
+bool rm_doctor_may_count_all(const struct rm_doctor_exam *exam)
+{
+    return (!exam->is_tried || exam->least_errno == 0) &&
+           (exam->is_capable || (exam->doctor->has_level && exam->doctor->level <= LEVEL_ALL));
+}
+
+/* ---- rows ------------------------------------------------------------------------------- */
+
+static const char *allowed_at(int64_t level)
+{
+    static const char *const texts[] = {
+        "all counters, of all processes, for every user",
+        "counters of whole CPUs and of all processes, for every user",
+        "counters of own processes, in user space and in the kernel",
+        "counters of own processes, in user space",
+        "nothing on the kernels of Debian and Ubuntu; on others, only own processes in user space",
+    };
+    int64_t last = (int64_t)RM_ARRAY_LEN(texts) - 1;
+    int64_t index = level < -1 ? 0 : level >= last ? last : level + 1;
+    return texts[index];
+}
+
+static void add_level(struct rm_doctor_exam *exam)
+{
+    static const char name[] = "perf_event_paranoid";
+    char line[64];
+    int64_t level = exam->doctor->level;
+    resmon_status status = rm_doctor_line(exam, PARANOID, line, sizeof line);
+    if (status == RESMON_ENOENT) {
+        rm_doctor_add(exam, COUNTERS, name, RESMON_DOCTOR_ABSENT, "",
+                      "there is no kernel.perf_event_paranoid: this kernel has no perf events");
+    } else if (status != RESMON_OK) {
+        rm_doctor_add(exam, COUNTERS, name, rm_doctor_status(status), "",
+                      "kernel.perf_event_paranoid cannot be read");
+    } else if (!exam->doctor->has_level) {
+        rm_doctor_add(exam, COUNTERS, name, RESMON_DOCTOR_GARBLED, "",
+                      "kernel.perf_event_paranoid is '%s', which is not a level", line);
+    } else if (level <= LEVEL_OWN || rm_doctor_may_count(exam)) {
+        rm_doctor_add(exam, COUNTERS, name, RESMON_DOCTOR_READY, "", "level %lld allows %s%s",
+                      (long long)level, allowed_at(level),
+                      exam->is_capable ? "; this process may count everything (capabilities)" : "");
+    } else {
+        rm_doctor_add(exam, COUNTERS, name, RESMON_DOCTOR_NOT_READABLE,
+                      "an administrator sets kernel.perf_event_paranoid to 2, permanently with the "
+                      "file of \"resmon doctor --rule sysctl\"; " RM_DOCTOR_ONE_PROGRAM,
+                      "level %lld allows %s", (long long)level, allowed_at(level));
+    }
+}
+
+/* perf_event_open(2): the level is EACCES; what filters of containers say is EPERM. */
+static void add_call(struct rm_doctor_exam *exam)
+{
+    static const struct {
+        int error;
+        int32_t status;
+        const char *what, *remedy;
+    } answers[] = {
+        {0, RESMON_DOCTOR_READY, "the call works: an event of this process was opened", ""},
+        {EPERM, RESMON_DOCTOR_NOT_READABLE,
+         "the call is refused (EPERM), not by kernel.perf_event_paranoid but by a container's "
+         "filter of system calls",
+         "start the container with --cap-add PERFMON, or with a seccomp profile that allows "
+         "perf_event_open"},
+        {EACCES, RESMON_DOCTOR_NOT_READABLE,
+         "the call is refused (EACCES): by kernel.perf_event_paranoid, or by a security module",
+         ""},
+        {ENOSYS, RESMON_DOCTOR_ABSENT,
+         "this kernel, or its replacement (gVisor), does not have this call", ""},
+        {ENOENT, RESMON_DOCTOR_ABSENT, "this kernel does not know the most basic event", ""},
+    };
+    if (!exam->is_tried) {
+        return;
+    }
+    for (size_t i = 0; i < RM_ARRAY_LEN(answers); i++) {
+        if (answers[i].error == exam->least_errno) {
+            rm_doctor_add(exam, COUNTERS, "perf_event_open", answers[i].status, answers[i].remedy,
+                          "%s", answers[i].what);
+            return;
+        }
+    }
+    rm_doctor_add(exam, COUNTERS, "perf_event_open", RESMON_DOCTOR_NOT_READABLE, "",
+                  "the call failed: errno %d", exam->least_errno);
+}
+
+/* PMUs of processors: "cpu", and those that say which CPUs they are of ("cpu_core", "cpu_atom",
+ * "armv8_pmuv3_0").  Those of the uncore have a "cpumask" instead. */
+struct pmus {
+    const struct rm_root *root;
+    char names[128]; /* "cpu_core, cpu_atom" */
+    size_t length;
+};
+
+static bool keep_pmu(void *context, const char *name)
+{
+    struct pmus *pmus = context;
+    char path[RM_FILE_PATH_BYTES];
+    int length = snprintf(path, sizeof path, DEVICES "/%s/cpus", name);
+    bool is_known = strcmp(name, "cpu") == 0 || strncmp(name, "armv8_pmuv3", 11) == 0;
+    if (length > 0 && length < RM_FILE_PATH_BYTES &&
+        (is_known || rm_file_exists(pmus->root, path)) &&
+        pmus->length + strlen(name) + 3 < sizeof pmus->names) {
+        pmus->length +=
+            (size_t)snprintf(pmus->names + pmus->length, sizeof pmus->names - pmus->length, "%s%s",
+                             pmus->length > 0 ? ", " : "", name);
+    }
+    return true;
+}
+
+static void add_pmus(struct rm_doctor_exam *exam)
+{
+    static const char name[] = "hardware counters";
+    struct pmus pmus = {.root = &exam->root};
+    (void)rm_dir_visit(&exam->root, DEVICES, keep_pmu, &pmus);
+    if (pmus.length == 0) {
+        rm_doctor_add(
+            exam, COUNTERS, name, RESMON_DOCTOR_ABSENT,
+            exam->is_virtual ? "let the host give this virtual machine a PMU, if possible (KVM: "
+                               "CPU model \"host\")"
+                             : "",
+            "no PMU of the processors is visible%s: no cycles, instructions and cache misses",
+            exam->is_virtual ? ", as in most virtual machines" : "");
+    } else if (rm_doctor_may_count(exam)) {
+        rm_doctor_add(exam, COUNTERS, name, RESMON_DOCTOR_READY, "", "PMU %s can be opened",
+                      pmus.names);
+    } else {
+        rm_doctor_add(exam, COUNTERS, name, RESMON_DOCTOR_NOT_READABLE, "",
+                      "PMU %s exists, but this process may not count, see above", pmus.names);
+    }
+}
+
+void rm_doctor_counters(struct rm_doctor_exam *exam)
+{
+    add_level(exam);
+    add_call(exam);
+    add_pmus(exam);
+}
+
+/* ---- stacks ---------------------------------------------------------------------------------- */
+
+#define STACKS "stacks"
+#define LOCK   "proc/sys/kernel/perf_event_mlock_kb"
+
+/* Of any: the kernel is only asked whether it would. */
+#define TRIED_PERIOD 64
+#define TRIED_STACK  1024
+
+resmon_status rm_doctor_try_faults(bool *ret_has_kernel)
+{
+    struct rm_perf_ring ring;
+    const struct rm_perf_ring_terms terms = {
+        .kind = RM_RING_MINOR, .stack_bytes = TRIED_STACK, .period = TRIED_PERIOD};
+    resmon_status status = rm_perf_ring_open(&ring, &terms);
+    if (status == RESMON_OK) {
+        *ret_has_kernel = ring.has_kernel;
+        rm_perf_ring_close(&ring);
+    }
+    return status;
+}
+
+/* A library is of no use to a build without it. */
+static const char *remedy(enum rm_feature feature, const char *if_built, const char *if_not)
+{
+    return rm_feature_row(feature)->is_built ? if_built : if_not;
+}
+
+static void add_unwinding(struct rm_doctor_exam *exam)
+{
+    static const char name[] = "unwinding";
+    resmon_status status = exam->tools->open_unwinding();
+    int32_t verdict = rm_doctor_status(status);
+    if (status == RESMON_OK) {
+        rm_doctor_add(
+            exam, STACKS, name, verdict, "",
+            "stacks can be unwound: libunwind is available, and process_vm_readv() works");
+    } else if (verdict == RESMON_DOCTOR_ABSENT) {
+        rm_doctor_add(exam, STACKS, name, verdict,
+                      remedy(RM_FEATURE_UNWIND,
+                             "install libunwind (libunwind8 of Debian and Ubuntu)",
+                             "build libresmon with libunwind (libunwind-dev of Debian and Ubuntu)"),
+                      "%s", resmon_last_error());
+    } else {
+        rm_doctor_add(exam, STACKS, name, verdict,
+                      "start the container with a seccomp profile that allows process_vm_readv, "
+                      "as Docker's does from Linux 4.8 on",
+                      "%s", resmon_last_error());
+    }
+}
+
+static void add_lines(struct rm_doctor_exam *exam)
+{
+    static const char name[] = "lines";
+    resmon_status status = exam->tools->open_lines();
+    if (status == RESMON_OK) {
+        rm_doctor_add(
+            exam, STACKS, name, RESMON_DOCTOR_READY, "",
+            "libdw is available to resmon-names: functions are named, with lines and inlined "
+            "functions where a program has debug information");
+    } else {
+        rm_doctor_add(exam, STACKS, name, rm_doctor_status(status),
+                      remedy(RM_FEATURE_DW,
+                             "install libdw (libdw1 of Debian and Ubuntu), and resmon-names beside "
+                             "the library",
+                             "build libresmon with libdw (libdw-dev of Debian and Ubuntu)"),
+                      "%s: stacks have addresses, which are symbolized where the run is loaded",
+                      resmon_last_error());
+    }
+}
+
+static void add_signal(struct rm_doctor_exam *exam)
+{
+    static const char name[] = "signal";
+    const char *signal = exam->tools->find_signal();
+    if (signal != NULL) {
+        rm_doctor_add(exam, STACKS, name, RESMON_DOCTOR_READY, "",
+                      "%s is free for samples of CPU time and of a peak", signal);
+    } else {
+        rm_doctor_add(exam, STACKS, name, RESMON_DOCTOR_NOT_READABLE,
+                      "the program must leave one of them unused",
+                      "this program handles SIGURG, SIGSTKFLT and SIGPROF itself: there are no "
+                      "samples of CPU time, and none of a peak");
+    }
+}
+
+/* ---- page faults ------------------------------------------------------------------------ */
+
+static void add_faults_here(struct rm_doctor_exam *exam, const char *name)
+{
+    bool has_kernel = false;
+    resmon_status status = exam->tools->try_faults(&has_kernel);
+    if (status == RESMON_OK) {
+        rm_doctor_add(exam, STACKS, name, RESMON_DOCTOR_READY, "",
+                      "page faults can be sampled with their stacks%s",
+                      has_kernel ? ", those in system calls too"
+                                 : "; those in system calls are left out");
+    } else {
+        rm_doctor_add(exam, STACKS, name, rm_doctor_status(status), "", "%s", resmon_last_error());
+    }
+}
+
+static void add_faults(struct rm_doctor_exam *exam)
+{
+    static const char name[] = "page faults";
+    if (exam->root.is_live) {
+        add_faults_here(exam, name);
+    } else if (!rm_file_exists(&exam->root, "proc/sys/kernel/perf_event_paranoid")) {
+        rm_doctor_add(exam, STACKS, name, RESMON_DOCTOR_ABSENT, "",
+                      "this kernel has no perf events: there are no stacks of memory's growth");
+    } else if (rm_doctor_may_count(exam)) {
+        rm_doctor_add(exam, STACKS, name, RESMON_DOCTOR_READY, "",
+                      "kernel.perf_event_paranoid lets page faults be sampled");
+    } else {
+        rm_doctor_add(exam, STACKS, name, RESMON_DOCTOR_NOT_READABLE, "",
+                      "page faults may not be sampled, see perf_event_paranoid above");
+    }
+}
+
+/* With the kernel's own page. */
+static uint64_t ring_kib(uint64_t bytes)
+{
+    return (bytes + (uint64_t)sysconf(_SC_PAGESIZE)) / 1024;
+}
+
+static void add_lock(struct rm_doctor_exam *exam)
+{
+    static const char name[] = "perf_event_mlock_kb";
+    char line[64];
+    uint64_t kib = 0;
+    uint64_t most = ring_kib(RM_PERF_RING_MOST_BYTES) + ring_kib(RM_PERF_RING_MAJOR_BYTES);
+    resmon_status status = rm_doctor_line(exam, LOCK, line, sizeof line);
+    struct rm_text text = rm_text_of(line, strlen(line));
+    if (status == RESMON_ENOENT) {
+        return; /* a kernel without perf events: said above */
+    }
+    if (status != RESMON_OK) {
+        rm_doctor_add(exam, STACKS, name, rm_doctor_status(status), "",
+                      "kernel.perf_event_mlock_kb cannot be read");
+    } else if (!rm_parse_u64(&text, &kib) || rm_text_left(&text) > 0) {
+        rm_doctor_add(exam, STACKS, name, RESMON_DOCTOR_GARBLED, "",
+                      "kernel.perf_event_mlock_kb is '%s', which is not a number", line);
+    } else if (kib < ring_kib(RM_PERF_RING_LEAST_BYTES)) {
+        rm_doctor_add(exam, STACKS, name, RESMON_DOCTOR_NOT_READABLE,
+                      "an administrator sets kernel.perf_event_mlock_kb to 516, or more",
+                      "%llu KiB for each CPU are too few for a ring buffer of page faults, unless "
+                      "\"ulimit -l\" or privileges allow more",
+                      (unsigned long long)kib);
+    } else {
+        rm_doctor_add(exam, STACKS, name, RESMON_DOCTOR_READY, "",
+                      "%llu KiB for each CPU may be ring buffers of page faults; a thread needs "
+                      "%llu KiB, at least %llu; \"ulimit -l\" and privileges allow more",
+                      (unsigned long long)kib, (unsigned long long)most,
+                      (unsigned long long)ring_kib(RM_PERF_RING_LEAST_BYTES));
+    }
+}
+
+void rm_doctor_stacks(struct rm_doctor_exam *exam)
+{
+    if (exam->root.is_live) { /* of another machine, nobody knows what is installed */
+        add_unwinding(exam);
+        add_lines(exam);
+        add_signal(exam);
+    }
+    add_faults(exam);
+    add_lock(exam);
+}
+
+/* ---- GPUs ------------------------------------------------------------------------------------ */
 
 /* ---- one file, one row ------------------------------------------------------------------ */
 
@@ -122,5 +501,78 @@ void rm_doctor_kernel(struct rm_doctor_exam *exam)
     add_controller(exam, &cgroup, "cgroup cpu", RM_CGROUP_CPUACCT, cpu_files);
     if (exam->is_live) {
         add_forks(exam);
+    }
+}
+
+/* ---- the site -------------------------------------------------------------------------------- */
+
+#define SITE_FILE "etc/resmon/site.conf"
+
+#define WORLD "emissions use the world average, %.0f g/kWh"
+
+static const char name_place[] =
+    "an administrator writes \"country = FR\" (and \"pue = 1.25\", if it is known) into "
+    "/" SITE_FILE "; or the user sets RESMON_COUNTRY=FR";
+
+/* `file`: that was read; NULL: there is none. */
+static void add_place(struct rm_doctor_exam *exam, const struct rm_site *site, const char *file)
+{
+    const struct rm_place place = {
+        .country = site->country,
+        .region = site->region,
+        .cloud_provider = site->cloud_provider,
+        .cloud_region = site->cloud_region,
+        .given = site->g_per_kwh,
+    };
+    const char *named = site->country[0] != '\0' ? site->country : site->cloud_region;
+    struct rm_intensity found = rm_intensity_find(&place);
+    if (found.basis != RESMON_CARBON_BASIS_WORLD) {
+        rm_doctor_add(exam, "site", "place", RESMON_DOCTOR_READY, "",
+                      "emissions use the carbon intensity of %s: %.0f g/kWh%s%s",
+                      found.basis == RESMON_CARBON_BASIS_GIVEN ? "the settings" : found.place,
+                      found.g_per_kwh, file != NULL ? "; the site's file is " : "",
+                      file != NULL ? file : "");
+    } else if (named[0] != '\0') {
+        rm_doctor_add(exam, "site", "place", RESMON_DOCTOR_GARBLED, name_place,
+                      "the place '%s' is not known: " WORLD, named, found.g_per_kwh);
+    } else if (file != NULL) {
+        rm_doctor_add(exam, "site", "place", RESMON_DOCTOR_ABSENT, name_place,
+                      "%s names no place: " WORLD, file, found.g_per_kwh);
+    } else {
+        rm_doctor_add(exam, "site", "place", RESMON_DOCTOR_ABSENT, name_place,
+                      "there is no /" SITE_FILE ": " WORLD, found.g_per_kwh);
+    }
+}
+
+void rm_doctor_site(struct rm_doctor_exam *exam)
+{
+    struct rm_site site;
+    struct rm_job_environment environment = *exam->tools->environment;
+    environment.root = exam->fs_root;
+    const char *file = rm_job_variable(&environment, "RESMON_SITE_CONF");
+    if (file == NULL && rm_file_exists(&exam->root, SITE_FILE)) {
+        file = "/" SITE_FILE;
+    }
+    resmon_status status = rm_site_read(&environment, &site);
+    if (status != RESMON_OK) {
+        rm_doctor_add(exam, "site", "place", rm_doctor_status(status),
+                      "correct it: the file is read only up to its first mistake", "%s",
+                      resmon_last_error());
+        return;
+    }
+    add_place(exam, &site, file);
+}
+
+/* ---- the build ------------------------------------------------------------------------------- */
+
+void rm_doctor_build(struct rm_doctor_exam *exam)
+{
+    const struct rm_feature_row *row;
+    for (size_t i = 0; (row = rm_feature_row(i)) != NULL; i++) {
+        if (!row->is_built) {
+            rm_doctor_add(exam, "build", row->option, RESMON_DOCTOR_ABSENT,
+                          "build the library with it, or install one that was",
+                          "this libresmon was built without %s", row->what);
+        }
     }
 }

@@ -2,6 +2,10 @@
 /*
  * Owns traces: runs as Chrome's trace event JSON ("Trace Event Format"), as far as Perfetto,
  * chrome://tracing, speedscope and the Firefox profiler agree on it.
+ *
+ * Traces of several machines are as Perfetto merges them: a tar archive (POSIX.1-1988, ustar) with
+ * a trace of each machine, and a manifest that says which machine that is and by how much its trace
+ * begins later (perfetto.dev/docs/reference/perfetto-manifest, version 1).
  */
 #ifndef RM_EXPORT_TRACE_H
 #define RM_EXPORT_TRACE_H
@@ -13,15 +17,8 @@
 #include "base/output.h"
 #include "run/run.h"
 
-/** When the first of them began, which is 0 in their trace; 0: it is not known. */
-int64_t rm_trace_epoch(const struct resmon_run *const *runs, size_t count);
-
-/** Writes one trace of `count` runs. */
-resmon_status rm_trace_write(const struct rm_output *output, const struct resmon_run *const *runs,
-                             size_t count);
-
 /** Writes them to `path` (expanded by the caller): one ending in ".tar" is an archive with a trace
- * of each machine, by export/trace_archive.h. */
+ * of each machine. */
 resmon_status rm_trace_save(const struct resmon_run *const *runs, size_t count, const char *path);
 
 #endif

@@ -2,17 +2,57 @@
 /*
  * Owns which metrics a merged run has, by the view JOB of metric/views.def, and how those of
  * several devices, processes and nodes are one: shares (%, and time that tasks waited) are a mean,
- * all others add up.  Pure.
+ * all others add up.
+ *
+ * Owns its time, too: cells of one width, which begin at multiples of it since 1970, so that the
+ * cells of all nodes are the same ones and halving them is exact; they are as many and as wide as
+ * nodes and rows need.  Rows of other widths fall into cells by the time that they share, so that
+ * no second and no byte is lost or counted twice.  Pure.
  */
 #ifndef RM_MERGE_COLUMNS_H
 #define RM_MERGE_COLUMNS_H
 
-#include "merge/grid.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
 #include "metric/metric.h"
 #include "run/run.h"
 
+/* Of a column of a node. */
+struct rm_grid_cell {
+    double sum;       /* gauge: value times seconds; counter: growth */
+    double seconds;   /* that are known */
+    double low, high; /* readings, of counters rates; NaN: none */
+};
+
+/* Cells beside each other: number first, first + 1, ... since 1970. */
+struct rm_grid_span {
+    int64_t first;
+    size_t count;
+};
+
+/* What is known of a column from one time to another, in ns since 1970. */
+struct rm_grid_row {
+    int64_t from_ns, to_ns;
+    double mean; /* gauge: time-weighted; counter: rate */
+    double low, high;
+};
+
+/** The cells of twice the width that these are in. */
+struct rm_grid_span rm_grid_span_halved(struct rm_grid_span span);
+
+/** Nothing is known of a cell. */
+struct rm_grid_cell rm_grid_cell_empty(void);
+
+/** Adds a row to cells of one run's column, of which it may be partly outside. */
+void rm_grid_add(struct rm_grid_cell *cells, struct rm_grid_span span, int64_t width_ns,
+                 const struct rm_grid_row *row);
+
+/** Makes cells of twice the width of cells, in place; returns rm_grid_span_halved(span). */
+struct rm_grid_span rm_grid_halve(struct rm_grid_cell *cells, struct rm_grid_span span);
+
 #define RM_MERGE_COLUMNS 80              /* at most */
-#define RM_MERGE_DEVICES 64              /* of a node, at most */
 #define RM_MERGE_LONGEST (INT64_MAX / 8) /* of a run, in ns: 36 years */
 
 struct rm_merge_metric {
@@ -36,44 +76,5 @@ struct rm_merge_column {
     uint64_t parts;             /* processes that are in it */
     resmon_column statistics;   /* those of the only part, or what adds up */
 };
-
-/** Adds the statistics of a part to those of those before, which may be none. */
-void rm_merge_statistics_add(struct rm_merge_column *column, const resmon_column *more,
-                             uint64_t parts);
-
-/** Adds the statistics of a part that is not beside those that were added, but before them (`order`
- * below 0), after them (above 0) or between: of a machine whose figures one process had after the
- * other. */
-void rm_merge_statistics_follow(struct rm_merge_column *column, const resmon_column *more,
-                                int order);
-
-/* The columns of a metric in a run that is no merged one; of a merged one, that of a node. */
-struct rm_merge_devices {
-    size_t columns[RM_MERGE_DEVICES];
-    size_t count;
-};
-
-/** Those that hold anything: of devices each, of other metrics the first. */
-void rm_merge_devices_find(const struct rm_merge_metric *metric, const struct resmon_run *run,
-                           struct rm_merge_devices *ret_devices);
-
-/** Their statistics together; there is one at least. */
-resmon_column rm_merge_statistics_of(const struct rm_merge_metric *metric,
-                                     const struct resmon_run *run,
-                                     const struct rm_merge_devices *devices);
-
-/* Where the rows of a run lie. */
-struct rm_merge_rows {
-    const struct resmon_run *run;
-    int64_t start_ns;         /* of the run, since 1970 */
-    int64_t from_ns, to_ns;   /* of what the rows are known for */
-    bool is_merged;           /* its rows are cells */
-    int64_t width_ns;         /* of the cells */
-    struct rm_grid_span span; /* that are to be filled */
-};
-
-/** Adds what the rows of a metric's columns say to empty cells. */
-void rm_merge_rows_add(const struct rm_merge_metric *metric, const struct rm_merge_rows *rows,
-                       const struct rm_merge_devices *devices, struct rm_grid_cell *cells);
 
 #endif

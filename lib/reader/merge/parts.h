@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Owns what a run is to a merge while it is added: nodes, ranks, and where they go.
- * Called by merge/merge.c, which makes it, and the files that take something from it.
+ * Called by merge/merge.c, which makes it, and merge/columns.c, which takes its columns.
  */
 #ifndef RM_MERGE_PARTS_H
 #define RM_MERGE_PARTS_H
@@ -25,9 +25,6 @@ struct rm_merge_parts {
 /** A copy of a text in the merge's memory; texts are kept clean of what cannot be shown, as
  * everywhere in a run.  False: no memory. */
 bool rm_merge_own_text(struct rm_merge *merge, const char **text);
-
-/** Node `index` of the parts becomes one of the merge, or a part of one.  False: no memory. */
-bool rm_merge_node_add(struct rm_merge *merge, struct rm_merge_parts *parts, size_t index);
 
 /** The columns of all nodes of the parts, which were added.  False: no memory. */
 bool rm_merge_cells_add(struct rm_merge *merge, const struct rm_merge_parts *parts);

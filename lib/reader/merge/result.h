@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Owns making a run of what a merge has.
+ * Owns making a run of what a merge has: with the columns of metrics for all nodes of the job, made
+ * of those of each.
  * Called by merge/merge.c.
  */
 #ifndef RM_MERGE_RESULT_H

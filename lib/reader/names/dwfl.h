@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Owns symbolizing the addresses of one module by libdwfl of elfutils, which is loaded when it is
- * needed.  dwfl_none.c stands in where it was not there to build with.
+ * Owns symbolizing the addresses of one module by libdwfl of elfutils, which is loaded, with libdw
+ * and libelf, when it is needed.  dwfl_none.c stands in where it was not there to build with.
+ *
+ * What the debug information says of addresses is lines, functions, and the chain of those that a
+ * function was inlined into.  All addresses are looked for in one walk, which goes into those units
+ * and functions alone that hold some (libdw walks through a unit for each address).
  * Called by serve.c.
  */
 #ifndef RM_NAMES_DWFL_H

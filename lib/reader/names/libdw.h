@@ -2,7 +2,7 @@
 /*
  * Owns libdw, with libdwfl in it, and libelf, as they are loaded: their functions, by their own
  * declarations (libdw.def).
- * Called by dwfl.c, which loads them, and chains.c.
+ * Called by dwfl.c, which loads them.
  */
 #ifndef RM_NAMES_LIBDW_H
 #define RM_NAMES_LIBDW_H

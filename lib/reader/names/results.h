@@ -2,7 +2,7 @@
 /*
  * Owns the frames that were found, and their texts, each of which is written once, where it is
  * first named; and how resmon-names ends, as without memory: the library has addresses then. Called
- * by chains.c, dwfl.c and serve.c.
+ * by dwfl.c and serve.c.
  */
 #ifndef RM_NAMES_RESULTS_H
 #define RM_NAMES_RESULTS_H

@@ -14,9 +14,9 @@
 #include "run/energy.h"
 #include "run/headline.h"
 #include "view/advice.h"
+#include "view/facts.h"
 #include "view/job.h"
 #include "view/metrics.h"
-#include "view/missing.h"
 #include "view/profile_sums.h"
 
 #define NAME_COLUMNS    32

@@ -6,7 +6,7 @@
 
 #include "base/alloc.h"
 #include "base/compiler.h"
-#include "compare/shift.h"
+#include "compare/ranks.h"
 #include "view/diff.h"
 #include "view/plots.h"
 

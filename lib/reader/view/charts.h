@@ -7,7 +7,7 @@
 #ifndef RM_VIEW_CHARTS_H
 #define RM_VIEW_CHARTS_H
 
-#include "view/points.h"
+#include "view/plots.h"
 #include "view/subject.h"
 
 #define RM_LINE_BOUND (-1)

@@ -37,9 +37,6 @@ bool rm_diff_is_shown(const struct rm_diff_row *row, bool is_full, unsigned *cha
 const char *rm_diff_row_name(struct rm_page *page, const struct rm_diff_row *row);
 const char *rm_diff_row_change(struct rm_page *page, const struct rm_diff_row *row);
 
-/** What a row says of its rule, in one line: "wall time +18.0 % (+222 ms): more than wall>5%". */
-const char *rm_diff_row_text(struct rm_page *page, const struct rm_diff_row *row);
-
 /** "worse", "not worse", "cannot tell"; "" where there was no rule.  Static. */
 const char *rm_verdict_name(enum rm_verdict verdict);
 

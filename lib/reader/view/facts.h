@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Owns the tables of what does not change during a run: facts, tags, sources; and of what observing
- * cost.
+ * Owns the tables of what does not change during a run: facts, tags, sources; of what observing
+ * cost; and of what a run lacks, and why.
  */
 #ifndef RM_VIEW_FACTS_H
 #define RM_VIEW_FACTS_H
@@ -26,5 +26,12 @@ struct rm_page_table *rm_cost_table(const struct rm_subject *subject);
 /** Of the run, the job, the machine and the settings, as people read them; how many there are. */
 size_t rm_facts_tables(const struct rm_subject *subject,
                        struct rm_page_table *tables[RM_FACT_TABLES]);
+
+/** All that has no figures on a machine that could have them, and remarks on what has; NULL without
+ * any. */
+struct rm_page_table *rm_missing_table(const struct rm_subject *subject);
+
+/** Of that, what was asked for: a sentence each. */
+void rm_missing_say(struct rm_page *page, const struct resmon_run *run, struct rm_page_list *list);
 
 #endif

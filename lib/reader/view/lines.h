@@ -2,6 +2,10 @@
 /*
  * Owns tables by line of the source, in the forms that line_profiler and memory_profiler have made
  * familiar, function by function.  Who fills the rows knows what was sampled or measured.
+ *
+ * Source files are read for it: regular files of a bounded size whose names end like those of
+ * sources, the last one kept.  The names come from debug information or a document, so from
+ * outside: whoever made one up shall not have a report show a file that is no source.
  */
 #ifndef RM_VIEW_LINES_H
 #define RM_VIEW_LINES_H
@@ -10,6 +14,18 @@
 #include <stdint.h>
 
 #include "view/profile_sums.h"
+
+/* Zeroed: nothing read yet. */
+struct rm_source_files {
+    char *name; /* of the file whose text is kept */
+    char *text;
+    uint64_t bytes;
+    uint32_t line; /* the last that was asked for, and where it begins */
+    uint64_t offset;
+};
+
+struct rm_source_lines rm_source_lines_of(struct rm_source_files *files);
+void rm_source_files_free(struct rm_source_files *files);
 
 enum rm_line_table { RM_LINES_TIME, RM_LINES_MEMORY };
 

@@ -13,6 +13,7 @@
 #include "run/headline.h"
 #include "run/record.h"
 #include "view/columns.h"
+#include "view/names.h"
 
 #define MOST_REASONS 4 /* of nodes, in one cell */
 #define MOST_COLUMNS 4 /* nodes side by side */
@@ -295,18 +296,12 @@ static void set_node_figure(const struct rm_subject *subject, struct rm_page_cel
                       isfinite(value) ? "" : rm_subject_why(subject, metrics, count));
 }
 
-static int compare_texts(const void *left, const void *right)
-{
-    const char *const *a = left, *const *b = right;
-    return strcmp(*a, *b);
-}
-
 /* Where no figure of any node is known: one row, with the reasons. */
 static struct rm_page_table *nothing_table(const struct rm_subject *subjects, size_t count)
 {
     struct rm_page *page = subjects[0].page;
     const char **reasons = rm_page_alloc(page, count * RM_NODE_SUMMARY_KEYS, sizeof *reasons);
-    size_t found = 0, kept = 0;
+    size_t found = 0;
     for (size_t i = 0; reasons != NULL && i < count * RM_NODE_SUMMARY_KEYS; i++) {
         struct rm_page_cell cell;
         set_node_figure(&subjects[i / RM_NODE_SUMMARY_KEYS], &cell, i % RM_NODE_SUMMARY_KEYS);
@@ -318,12 +313,7 @@ static struct rm_page_table *nothing_table(const struct rm_subject *subjects, si
     if (reasons == NULL) {
         return NULL;
     }
-    qsort(reasons, found, sizeof *reasons, compare_texts);
-    for (size_t i = 0; i < found; i++) {
-        if (kept == 0 || strcmp(reasons[i], reasons[kept - 1]) != 0) {
-            reasons[kept++] = reasons[i];
-        }
-    }
+    size_t kept = rm_distinct_texts(reasons, found);
     static const char *const headers[] = {"figure", "value"};
     struct rm_page_table *table =
         rm_page_table_new(page, "node", "Node values", RM_HEADERS(headers, 2, 2), 1);

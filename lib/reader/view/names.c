@@ -41,19 +41,9 @@ static int compare_texts(const void *left, const void *right)
     return strcmp(*a, *b);
 }
 
-/* The different texts of the runs, sorted, and how many. */
-static size_t distinct(struct rm_page *page, const struct rm_subject *subjects, size_t count,
-                       text_fn text, const char ***ret_texts)
+size_t rm_distinct_texts(const char **texts, size_t count)
 {
-    const char **texts = rm_page_alloc(page, count, sizeof *texts);
     size_t kept = 0;
-    *ret_texts = texts;
-    if (texts == NULL) {
-        return 0;
-    }
-    for (size_t i = 0; i < count; i++) {
-        texts[i] = text(page, subjects[i].run);
-    }
     qsort(texts, count, sizeof *texts, compare_texts);
     for (size_t i = 0; i < count; i++) {
         if (kept == 0 || strcmp(texts[i], texts[kept - 1]) != 0) {
@@ -63,21 +53,31 @@ static size_t distinct(struct rm_page *page, const struct rm_subject *subjects, 
     return kept;
 }
 
+/* The different texts of the runs, sorted, and how many. */
+static size_t distinct(struct rm_page *page, const struct rm_subject *subjects, size_t count,
+                       text_fn text, const char ***ret_texts)
+{
+    const char **texts = rm_page_alloc(page, count, sizeof *texts);
+    *ret_texts = texts;
+    if (texts == NULL) {
+        return 0;
+    }
+    for (size_t i = 0; i < count; i++) {
+        texts[i] = text(page, subjects[i].run);
+    }
+    return rm_distinct_texts(texts, count);
+}
+
 static size_t distinct_labels(struct rm_page *page, const struct rm_subject *subjects, size_t count)
 {
     const char **texts = rm_page_alloc(page, count, sizeof *texts);
-    size_t different = count > 0 ? 1 : 0;
     for (size_t i = 0; texts != NULL && i < count; i++) {
         texts[i] = subjects[i].label;
     }
     if (texts == NULL) {
         return count;
     }
-    qsort(texts, count, sizeof *texts, compare_texts);
-    for (size_t i = 1; i < count; i++) {
-        different += strcmp(texts[i], texts[i - 1]) != 0 ? 1 : 0;
-    }
-    return different;
+    return rm_distinct_texts(texts, count);
 }
 
 /* ---- labels ----------------------------------------------------------------------------- */

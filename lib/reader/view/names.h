@@ -29,4 +29,7 @@ const char *rm_names_meta(struct rm_page *page, const struct rm_subject *subject
 /** What the page is called where nobody says: "train.py on 4 nodes". */
 const char *rm_names_title(struct rm_page *page, const struct rm_subject *subjects, size_t count);
 
+/** Sorts texts and leaves each once; how many there are then. */
+size_t rm_distinct_texts(const char **texts, size_t count);
+
 #endif

@@ -19,14 +19,13 @@
 #include "view/heat.h"
 #include "view/html.h"
 #include "view/job.h"
+#include "view/lines.h"
 #include "view/markdown.h"
 #include "view/metrics.h"
-#include "view/missing.h"
 #include "view/names.h"
 #include "view/processes.h"
 #include "view/profile.h"
 #include "view/scopes.h"
-#include "view/source_lines.h"
 #include "view/text.h"
 
 #define MOST_BYTES  ((size_t)256 << 20)

@@ -15,7 +15,7 @@
 #include <resmon/status.h>
 
 #include "base/compiler.h"
-#include "format/labels.h"
+#include "format/exposition.h"
 
 #define RM_SECRET_BYTES 4096
 
