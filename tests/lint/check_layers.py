@@ -32,6 +32,9 @@ for layer, _, others in rows:
             problems.append(f"lib/README.md: {layer} may not include {other}, which comes after it")
 owners = {row[0].strip("`"): row[1].strip("`") for row in table_after("## Who may", "library")}
 
+for name in sorted(set(re.findall(r"`([a-z]+/[a-z_]+\.(?:c|h|def))`", readme)) - set(owners)):
+    if not list((root / "lib").glob(f"*/{name}")):
+        problems.append(f"lib/README.md: {name} does not exist")
 collectors = {path.stem for path in (root / "lib/recorder/collect").glob("*.c")
               if f"const struct rm_collector rm_collect_{path.stem} = {{" in path.read_text()}
 checked, included = 0, set()
