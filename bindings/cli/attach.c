@@ -153,8 +153,7 @@ static int observe(struct target *target, const struct cli_arguments *arguments,
     if (!cli_observe_make(observing, target->pid, NULL)) {
         return CLI_USAGE;
     }
-    if (resmon_monitor_start(observing->monitor) != RESMON_OK) {
-        cli_say("attach", "%s", resmon_last_error());
+    if (!cli_check("attach", resmon_monitor_start(observing->monitor))) {
         cli_observe_free(observing);
         return CLI_FAILED;
     }

@@ -342,10 +342,8 @@ static bool take_result(struct bench *bench, struct command *command, bool count
     if (run == NULL) {
         return false;
     }
-    bool is_added = !counts || resmon_bench_add(bench->results, command->name, run) == RESMON_OK;
-    if (!is_added) {
-        cli_say("bench", "%s", resmon_last_error());
-    }
+    bool is_added =
+        !counts || cli_check("bench", resmon_bench_add(bench->results, command->name, run));
     (void)resmon_run_get_headline(run, &headline);
     command->longest_s = fmax(command->longest_s, headline.wall_s);
     command->total_s += counts ? headline.wall_s : 0.0;
@@ -370,11 +368,7 @@ static bool take_bare(struct bench *bench, struct command *command, const struct
     }
     command->total_s += bare->wall_s;
     bench->done++;
-    if (resmon_bench_add_usage(bench->results, command->name, &usage, &end) != RESMON_OK) {
-        cli_say("bench", "%s", resmon_last_error());
-        return false;
-    }
-    return true;
+    return cli_check("bench", resmon_bench_add_usage(bench->results, command->name, &usage, &end));
 }
 
 static int run_observed(const struct bench *bench, const struct command *command)
@@ -494,8 +488,7 @@ static bool begin_results(struct bench *bench)
     resmon_bench_free(bench->results);
     bench->results = NULL;
     bench->done = 0;
-    if (resmon_bench_new(&bench->results) != RESMON_OK) {
-        cli_say("bench", "%s", resmon_last_error());
+    if (!cli_check("bench", resmon_bench_new(&bench->results))) {
         return false;
     }
     for (size_t i = 0; i < bench->commands.count; i++) { /* in the order in which they were said */
@@ -537,63 +530,58 @@ static bool run_all(struct bench *bench)
 
 /* ---- results ------------------------------------------------------------------------------ */
 
-static char *text_of(const struct bench *bench, const char *form)
+static const char *form_of(const void *context, const char *path)
 {
+    const struct bench *bench = context;
+    const char *format = cli_value(bench->arguments, "format"), *form = cli_output_form(path);
+    bool is_html = form != NULL && strcmp(form, "html") == 0;
+    return format != NULL ? format : is_html ? "html" : "json";
+}
+
+static resmon_status render(const void *context, const char *form, unsigned width, char **ret_text)
+{
+    const struct bench *bench = context;
+    (void)width;
+    return resmon_bench_text(bench->results, form, ret_text);
+}
+
+static bool print_difference(const struct bench *bench, size_t index)
+{
+    resmon_diff *diff = NULL;
     char *text = NULL;
-    if (resmon_bench_text(bench->results, form, &text) != RESMON_OK) {
-        cli_say("bench", "%s", resmon_last_error());
+    resmon_status status = resmon_diff_make(bench->results, 0, bench->results, index, "", &diff);
+    if (status == RESMON_OK) {
+        status = resmon_diff_text(diff, "text", cli_columns(STDOUT_FILENO), 0, &text);
     }
-    return text;
+    bool is_printed =
+        (status != RESMON_OK || cli_print("bench", "\n")) && cli_print_made("bench", status, text);
+    resmon_diff_free(diff);
+    return is_printed;
 }
 
-static bool write_to(const struct bench *bench, const char *path, const char *form)
+static bool save(const struct bench *bench, const char *name)
 {
-    char *text = text_of(bench, form);
-    bool is_written = text != NULL && cli_store_write("bench", path, text);
-    resmon_text_free(text);
-    return is_written;
-}
-
-static bool print_differences(const struct bench *bench)
-{
-    bool is_well = true;
-    for (size_t i = 1; i < resmon_bench_count(bench->results) && is_well; i++) {
-        resmon_diff *diff = NULL;
-        char *text = NULL;
-        if (resmon_diff_make(bench->results, 0, bench->results, i, "", &diff) != RESMON_OK ||
-            resmon_diff_text(diff, "text", cli_columns(STDOUT_FILENO), 0, &text) != RESMON_OK) {
-            cli_say("bench", "%s", resmon_last_error());
-            is_well = false;
-        }
-        is_well = is_well && cli_print("bench", "\n") && cli_print("bench", text);
-        resmon_text_free(text);
-        resmon_diff_free(diff);
+    char path[CLI_STORE_PATH_BYTES], *text = NULL;
+    if (!cli_store_make("bench", name, path)) {
+        return false;
     }
-    return is_well;
+    const resmon_status status = resmon_bench_text(bench->results, "json", &text);
+    return cli_store_made("bench", path, status, text);
 }
 
 static bool show(const struct bench *bench)
 {
-    const char *path, *name = cli_value(bench->arguments, "save");
-    const char *form = cli_value(bench->arguments, "format");
-    char kept[CLI_STORE_PATH_BYTES];
-    bool is_well = true;
-    for (size_t i = 0; (path = cli_value_at(bench->arguments, "output", i)) != NULL; i++) {
-        uint64_t page;
-        is_well &= write_to(bench, path,
-                            form != NULL                                                  ? form
-                            : cli_output_is_page(path, &page) && page == RESMON_PAGE_HTML ? "html"
-                                                                                          : "json");
-    }
-    if (name != NULL) {
-        is_well &= cli_store_make("bench", name, kept) && write_to(bench, kept, "json");
-    }
+    const struct cli_result result = {bench->arguments, bench, form_of, render};
+    const char *name = cli_value(bench->arguments, "save");
+    bool is_well = cli_result_write(&result);
+    is_well &= name == NULL || save(bench, name);
+    bool is_printed = cli_result_print(&result);
     if (!cli_has(bench->arguments, "quiet")) {
-        char *text = text_of(bench, "text");
-        is_well &= text != NULL && cli_print("bench", text) && print_differences(bench);
-        resmon_text_free(text);
+        for (size_t i = 1; i < resmon_bench_count(bench->results) && is_printed; i++) {
+            is_printed = print_difference(bench, i);
+        }
     }
-    return is_well;
+    return is_well && is_printed;
 }
 
 /* ---- the verb ----------------------------------------------------------------------------- */

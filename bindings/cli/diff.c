@@ -97,55 +97,21 @@ static bool collect_rules(const struct cli_arguments *arguments, char *text, boo
 
 /* ---- results ------------------------------------------------------------------------------ */
 
-static const struct {
-    const char *ending, *form;
-} forms[] = {{".html", "html"}, {".htm", "html"},  {".md", "markdown"},
-             {".json", "json"}, {".xml", "junit"}, {".txt", "text"}};
+struct shown {
+    const resmon_diff *diff;
+    bool is_full;
+};
 
-static const char *form_of(const char *path)
+static const char *form_of(const void *context, const char *path)
 {
-    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
-        size_t length = strlen(path), ending = strlen(forms[i].ending);
-        if (length > ending && strcmp(path + length - ending, forms[i].ending) == 0) {
-            return forms[i].form;
-        }
-    }
-    return NULL;
+    (void)context;
+    return cli_output_form(path);
 }
 
-static char *text_of(const struct cli_arguments *arguments, const resmon_diff *diff,
-                     const char *form, unsigned width)
+static resmon_status render(const void *context, const char *form, unsigned width, char **ret_text)
 {
-    char *text = NULL;
-    if (resmon_diff_text(diff, form, width, cli_has(arguments, "full") ? 1 : 0, &text) !=
-        RESMON_OK) {
-        cli_say("diff", "%s", resmon_last_error());
-    }
-    return text;
-}
-
-static bool write_outputs(const struct cli_arguments *arguments, const resmon_diff *diff)
-{
-    const char *path;
-    bool is_well = true;
-    for (size_t i = 0; (path = cli_value_at(arguments, "output", i)) != NULL; i++) {
-        char *text = text_of(arguments, diff, form_of(path), 0);
-        is_well &= text != NULL && cli_store_write("diff", path, text);
-        resmon_text_free(text);
-    }
-    return is_well;
-}
-
-static bool print(const struct cli_arguments *arguments, const resmon_diff *diff)
-{
-    if (cli_has(arguments, "quiet")) {
-        return true;
-    }
-    const char *form = cli_has(arguments, "json") ? "json" : "text";
-    char *text = text_of(arguments, diff, form, cli_columns(STDOUT_FILENO));
-    bool is_printed = text != NULL && cli_print("diff", text);
-    resmon_text_free(text);
-    return is_printed;
+    const struct shown *shown = context;
+    return resmon_diff_text(shown->diff, form, width, shown->is_full ? 1 : 0, ret_text);
 }
 
 /* ---- pairs -------------------------------------------------------------------------------- */
@@ -208,7 +174,7 @@ static bool check(const struct cli_arguments *arguments)
 {
     const char *path, *inconclusive = cli_value(arguments, "inconclusive");
     for (size_t i = 0; (path = cli_value_at(arguments, "output", i)) != NULL; i++) {
-        if (form_of(path) == NULL) {
+        if (cli_output_form(path) == NULL) {
             cli_say("diff", "%s: the name must end in .html, .md, .json, .xml or .txt", path);
             return false;
         }
@@ -229,7 +195,7 @@ static void load_shown(const struct cli_arguments *arguments, resmon_run *runs[2
     size_t before = arguments->words_before, count = arguments->word_count;
     before = before == count && count == 2 ? 1 : before;
     for (size_t i = 0; (path = cli_value_at(arguments, "output", i)) != NULL; i++) {
-        is_wanted |= strcmp(form_of(path), "html") == 0;
+        is_wanted |= strcmp(cli_output_form(path), "html") == 0;
     }
     if (is_wanted && before < count) {
         runs[0] = cli_runs_median(arguments->words, before);
@@ -246,16 +212,17 @@ static int compare(const struct cli_arguments *arguments, const struct sides *si
     if (!choose(arguments, sides, &before, &after) || !collect_rules(arguments, rules, &is_said)) {
         return CLI_USAGE;
     }
-    if (resmon_diff_make(sides->before, before, sides->after, after, is_said ? rules : NULL,
-                         &diff) != RESMON_OK) {
-        cli_say("diff", "%s", resmon_last_error());
+    if (!cli_check("diff", resmon_diff_make(sides->before, before, sides->after, after,
+                                            is_said ? rules : NULL, &diff))) {
         return CLI_USAGE;
     }
     resmon_run *runs[2] = {NULL};
     load_shown(arguments, runs);
     (void)resmon_diff_set_runs(diff, runs[0], runs[1]);
-    bool is_well = write_outputs(arguments, diff);
-    is_well &= print(arguments, diff);
+    const struct shown shown = {diff, cli_has(arguments, "full")};
+    const struct cli_result result = {arguments, &shown, form_of, render};
+    bool is_well = cli_result_write(&result);
+    is_well &= cli_result_print(&result);
     int status = is_well ? status_of(arguments, resmon_diff_verdict(diff)) : CLI_USAGE;
     resmon_diff_free(diff);
     resmon_run_free(runs[0]);

@@ -404,13 +404,8 @@ static bool print_script(const char *shell)
 static int print_options(void)
 {
     char *text = NULL;
-    if (resmon_option_text(&text) != RESMON_OK) {
-        cli_say("help", "%s", resmon_last_error());
-        return CLI_FAILED;
-    }
-    bool is_printed = cli_print("help", text);
-    resmon_text_free(text);
-    return is_printed ? 0 : CLI_FAILED;
+    const resmon_status status = resmon_option_text(&text);
+    return cli_print_made("help", status, text) ? 0 : CLI_FAILED;
 }
 
 int cli_help(const struct cli_arguments *arguments)

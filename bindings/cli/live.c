@@ -45,10 +45,9 @@ static bool start(struct source *source, const char *key, const char *value, int
     cli_text_add(&text, key, value);
     cli_text_add(&text, "scopes", "none");
     cli_text_add(&text, "interval", interval);
-    bool is_started = resmon_monitor_new_text(text.text, &source->monitor) == RESMON_OK &&
-                      resmon_monitor_start(source->monitor) == RESMON_OK;
+    bool is_started = cli_check("live", resmon_monitor_new_text(text.text, &source->monitor)) &&
+                      cli_check("live", resmon_monitor_start(source->monitor));
     if (!is_started) {
-        cli_say("live", "%s", resmon_last_error());
         resmon_monitor_free(source->monitor);
     }
     cli_text_free(&text);

@@ -138,8 +138,8 @@ static resmon_run *make(struct merging *merging)
     resmon_run *run = NULL;
     if (merging->added == 0) {
         cli_say(merging->verb, "there is no run to merge");
-    } else if (resmon_merge_run(merging->merge, &run) != RESMON_OK) {
-        cli_say(merging->verb, "%s", resmon_last_error());
+    } else {
+        (void)cli_check(merging->verb, resmon_merge_run(merging->merge, &run));
     }
     return run;
 }
@@ -296,13 +296,8 @@ static bool print(const resmon_run *run)
     char *text = NULL;
     const resmon_report_options options = {.struct_size = sizeof options,
                                            .width = cli_columns(STDOUT_FILENO)};
-    if (resmon_report_text(run, &options, &text) != RESMON_OK) {
-        cli_say("merge", "%s", resmon_last_error());
-        return false;
-    }
-    bool is_printed = cli_print("merge", text);
-    resmon_text_free(text);
-    return is_printed;
+    const resmon_status status = resmon_report_text(run, &options, &text);
+    return cli_print_made("merge", status, text);
 }
 
 int cli_merge(const struct cli_arguments *arguments)

@@ -125,8 +125,7 @@ bool cli_observe_make(struct cli_observing *observing, pid_t pid, const char *co
     raise_file_limit();
     resmon_status status = make(arguments, pid, command, text, &observing->monitor);
     status = status == RESMON_OK ? add_outputs(arguments, observing->monitor) : status;
-    if (status != RESMON_OK) {
-        cli_say(arguments->command->name, "%s", resmon_last_error());
+    if (!cli_check(arguments->command->name, status)) {
         cli_observe_free(observing);
         return false;
     }

@@ -128,6 +128,38 @@ bool cli_store_write(const char *verb, const char *path, const char *text)
     return is_written;
 }
 
+bool cli_store_made(const char *verb, const char *path, resmon_status status, char *text)
+{
+    bool is_written = cli_check(verb, status) && cli_store_write(verb, path, text);
+    resmon_text_free(status == RESMON_OK ? text : NULL);
+    return is_written;
+}
+
+bool cli_result_write(const struct cli_result *result)
+{
+    const char *path;
+    bool is_well = true;
+    for (size_t i = 0; (path = cli_value_at(result->arguments, "output", i)) != NULL; i++) {
+        char *text = NULL;
+        const resmon_status status =
+            result->render(result->context, result->form_of(result->context, path), 0, &text);
+        is_well &= cli_store_made(result->arguments->command->name, path, status, text);
+    }
+    return is_well;
+}
+
+bool cli_result_print(const struct cli_result *result)
+{
+    char *text = NULL;
+    if (cli_has(result->arguments, "quiet")) {
+        return true;
+    }
+    const char *form = cli_has(result->arguments, "json") ? "json" : "text";
+    const resmon_status status =
+        result->render(result->context, form, cli_columns(STDOUT_FILENO), &text);
+    return cli_print_made(result->arguments->command->name, status, text);
+}
+
 /* ---- what Python does ------------------------------------------------------------------- */
 
 #define SCRIPT_BYTES 2048
@@ -229,11 +261,19 @@ bool cli_python_add_to_dataset(char *const *sources, size_t count, const char *d
 
 /* ---- runs and their formats ------------------------------------------------------------- */
 
-bool cli_output_is_page(const char *path, uint64_t *ret_form)
+const char *cli_output_form(const char *path)
 {
-    bool is_markdown = ends_in(path, ".md") || ends_in(path, ".markdown");
-    *ret_form = is_markdown ? RESMON_PAGE_MARKDOWN : RESMON_PAGE_HTML;
-    return is_markdown || ends_in(path, ".html") || ends_in(path, ".htm");
+    static const struct {
+        const char *ending, *form;
+    } forms[] = {{".html", "html"},         {".htm", "html"},  {".md", "markdown"},
+                 {".markdown", "markdown"}, {".json", "json"}, {".xml", "junit"},
+                 {".txt", "text"}};
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+        if (ends_in(path, forms[i].ending)) {
+            return forms[i].form;
+        }
+    }
+    return NULL;
 }
 
 bool cli_output_is_late(const char *path)
@@ -317,10 +357,7 @@ bool cli_output_write(const char *verb, const resmon_run *run, const char *path,
         status = resmon_run_export(run, kind.name, text.text);
         cli_text_free(&text);
     }
-    if (status != RESMON_OK) {
-        cli_say(verb, "%s", resmon_last_error());
-    }
-    return status == RESMON_OK;
+    return cli_check(verb, status);
 }
 
 void cli_output_print(const resmon_run *run, bool is_full, unsigned columns)
@@ -347,11 +384,28 @@ void cli_output_print_lines(const resmon_run *run, const char *function)
 resmon_run *cli_output_load(const char *verb, const char *path)
 {
     resmon_run *run = NULL;
-    if (resmon_run_load(path, &run) != RESMON_OK) {
-        cli_say(verb, "%s", resmon_last_error());
-        return NULL;
+    return cli_check(verb, resmon_run_load(path, &run)) ? run : NULL;
+}
+
+void cli_output_free_all(resmon_run **runs, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        resmon_run_free(runs[i]);
     }
-    return run;
+    free(runs);
+}
+
+resmon_run **cli_output_load_all(const char *verb, char *const *paths, size_t count)
+{
+    resmon_run **runs = cli_grow(NULL, (count + 1) * sizeof(resmon_run *));
+    for (size_t i = 0; i < count; i++) {
+        runs[i] = cli_output_load(verb, paths[i]);
+        if (runs[i] == NULL) {
+            cli_output_free_all(runs, i);
+            return NULL;
+        }
+    }
+    return runs;
 }
 
 /* ---- groups of runs --------------------------------------------------------------------- */
@@ -360,21 +414,15 @@ resmon_run *cli_output_load(const char *verb, const char *path)
 static resmon_bench *load_runs(const char *verb, char **words, size_t count)
 {
     resmon_bench *bench = NULL;
-    if (resmon_bench_new(&bench) != RESMON_OK) {
-        cli_say(verb, "%s", resmon_last_error());
-        return NULL;
-    }
-    for (size_t i = 0; i < count; i++) {
+    bool is_well = cli_check(verb, resmon_bench_new(&bench));
+    for (size_t i = 0; i < count && is_well; i++) {
         resmon_run *run = cli_output_load(verb, words[i]);
-        bool is_added = run != NULL && resmon_bench_add(bench, words[0], run) == RESMON_OK;
+        is_well = run != NULL && cli_check(verb, resmon_bench_add(bench, words[0], run));
         resmon_run_free(run);
-        if (!is_added) {
-            if (run != NULL) {
-                cli_say(verb, "%s", resmon_last_error());
-            }
-            resmon_bench_free(bench);
-            return NULL;
-        }
+    }
+    if (!is_well) {
+        resmon_bench_free(bench);
+        bench = NULL;
     }
     return bench;
 }
@@ -391,9 +439,7 @@ resmon_bench *cli_runs_load(const char *verb, char **words, size_t count)
     if (status == RESMON_EFORMAT || status == RESMON_ENOTSUP) {
         return load_runs(verb, &word, 1);
     }
-    if (status != RESMON_OK) {
-        cli_say(verb, "%s", resmon_last_error());
-    }
+    (void)cli_check(verb, status);
     return bench;
 }
 

@@ -22,9 +22,9 @@
  * "run.parquet". */
 bool cli_output_is_late(const char *path);
 
-/** Whether it is a page, of which one is made of several runs, and in which form (RESMON_PAGE_*).
- */
-bool cli_output_is_page(const char *path, uint64_t *ret_form);
+/** The form of a text by the ending of its file: "html", "markdown", "json", "junit" or "text", as
+ * the library names it; NULL: none of these. */
+const char *cli_output_form(const char *path);
 
 /** Adds the sink of which the file is, by its name. */
 resmon_status cli_output_add(resmon_monitor *monitor, const char *path);
@@ -42,6 +42,10 @@ void cli_output_print_lines(const resmon_run *run, const char *function);
 
 /** Loads a run document or a recording; NULL, and a line that says why. */
 resmon_run *cli_output_load(const char *verb, const char *path);
+
+/** Loads several runs; NULL, and a message: one of them cannot be loaded. */
+resmon_run **cli_output_load_all(const char *verb, char *const *paths, size_t count);
+void cli_output_free_all(resmon_run **runs, size_t count);
 
 /** One benchmark, or one group of all the runs in the files.  NULL, and a line that says why. */
 resmon_bench *cli_runs_load(const char *verb, char **words, size_t count);
@@ -63,6 +67,23 @@ const char *cli_store_temporary(void);
 /** Writes a text beside the file, and puts it in its place; CLI_STDOUT: to stdout.  False, and a
  * line that says why. */
 bool cli_store_write(const char *verb, const char *path, const char *text);
+
+/** Writes the text that a call of the library with this status returned, and frees it. */
+bool cli_store_made(const char *verb, const char *path, resmon_status status, char *text);
+
+/* The result of a verb, which the library renders in several forms. */
+struct cli_result {
+    const struct cli_arguments *arguments;
+    const void *context;
+    const char *(*form_of)(const void *context, const char *path); /* of a file of -o */
+    resmon_status (*render)(const void *context, const char *form, unsigned width, char **ret_text);
+};
+
+/** Writes it to each file of -o; false, and a message: one of them cannot be written. */
+bool cli_result_write(const struct cli_result *result);
+
+/** Prints it, as text or with --json as JSON, unless --quiet. */
+bool cli_result_print(const struct cli_result *result);
 
 /* ---- what Python does ---- */
 

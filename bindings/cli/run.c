@@ -240,8 +240,7 @@ static bool ask_programs(const struct cli_arguments *arguments, struct cli_text 
     uint64_t bits = 0;
     bool is_checked =
         scopes != NULL && (scopes->value == NULL || strcmp(scopes->value, "none") != 0);
-    if (is_checked && resmon_option_bits("scopes", scopes->value, &bits) != RESMON_OK) {
-        cli_say("run", "%s", resmon_last_error());
+    if (is_checked && !cli_check("run", resmon_option_bits("scopes", scopes->value, &bits))) {
         return false;
     }
     if (domains != NULL && resmon_option_bits("domains", domains->value, &bits) == RESMON_OK &&

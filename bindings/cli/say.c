@@ -13,7 +13,6 @@
 #include <unistd.h>
 
 #include <resmon/report.h>
-#include <resmon/status.h>
 
 #include "command.h"
 
@@ -53,6 +52,14 @@ void cli_say(const char *verb, const char *format, ...)
     ssize_t unused = more >= 0 ? write(STDERR_FILENO, line, end + 1) : 0;
     (void)unused; /* nobody may read it */
     (void)sigprocmask(SIG_SETMASK, &before, NULL);
+}
+
+bool cli_check(const char *verb, resmon_status status)
+{
+    if (status != RESMON_OK) {
+        cli_say(verb, "%s", resmon_last_error());
+    }
+    return status == RESMON_OK;
 }
 
 const char *cli_reason(const char *path)
@@ -96,6 +103,13 @@ bool cli_print(const char *verb, const char *text)
         return false;
     }
     return true;
+}
+
+bool cli_print_made(const char *verb, resmon_status status, char *text)
+{
+    bool is_printed = cli_check(verb, status) && cli_print(verb, text);
+    resmon_text_free(status == RESMON_OK ? text : NULL);
+    return is_printed;
 }
 
 unsigned cli_columns(int fd)

@@ -25,9 +25,7 @@ static char *table_of(const struct cli_arguments *arguments, const resmon_run *r
         .width = isatty(STDOUT_FILENO) ? cli_columns(STDOUT_FILENO) : UNBROKEN,
         .match = match,
     };
-    if (resmon_report_table(run, name, &options, &text) != RESMON_OK) {
-        cli_say(arguments->command->name, "%s", resmon_last_error());
-    }
+    (void)cli_check(arguments->command->name, resmon_report_table(run, name, &options, &text));
     return text;
 }
 

@@ -57,10 +57,7 @@ static bool add_as(struct trend *trend, const char *path, const resmon_bench *be
     }
     resmon_status status = resmon_trend_add(trend->trend, label, bench);
     free(label);
-    if (status != RESMON_OK) {
-        cli_say("trend", "%s", resmon_last_error());
-    }
-    return status == RESMON_OK;
+    return cli_check("trend", status);
 }
 
 /* False: no memory. */
@@ -113,41 +110,24 @@ static bool add(struct trend *trend, const char *path)
 
 /* ---- results ------------------------------------------------------------------------------ */
 
-static const char *form_of(const char *path)
+static const char *form_of(const void *context, const char *path)
 {
-    uint64_t page;
-    const char *point = strrchr(path, '.');
-    if (cli_output_is_page(path, &page) && page == RESMON_PAGE_HTML) {
-        return "html";
-    }
-    return point != NULL && strcmp(point, ENDING) == 0 ? "json" : "text";
+    const char *form = cli_output_form(path);
+    (void)context;
+    return form != NULL && (strcmp(form, "html") == 0 || strcmp(form, "json") == 0) ? form : "text";
 }
 
-static char *text_of(const struct trend *trend, const char *form, unsigned width)
+static resmon_status render(const void *context, const char *form, unsigned width, char **ret_text)
 {
-    char *text = NULL;
-    if (resmon_trend_text(trend->trend, form, width, &text) != RESMON_OK) {
-        cli_say("trend", "%s", resmon_last_error());
-    }
-    return text;
+    const struct trend *trend = context;
+    return resmon_trend_text(trend->trend, form, width, ret_text);
 }
 
 static bool show(const struct cli_arguments *arguments, const struct trend *trend)
 {
-    const char *path;
-    bool is_well = true;
-    for (size_t i = 0; (path = cli_value_at(arguments, "output", i)) != NULL; i++) {
-        char *text = text_of(trend, form_of(path), 0);
-        is_well &= text != NULL && cli_store_write("trend", path, text);
-        resmon_text_free(text);
-    }
-    if (!cli_has(arguments, "quiet")) {
-        char *text = text_of(trend, cli_has(arguments, "json") ? "json" : "text",
-                             cli_columns(STDOUT_FILENO));
-        is_well &= text != NULL && cli_print("trend", text);
-        resmon_text_free(text);
-    }
-    return is_well;
+    const struct cli_result result = {arguments, trend, form_of, render};
+    bool is_written = cli_result_write(&result);
+    return cli_result_print(&result) && is_written;
 }
 
 /* ---- the verb ----------------------------------------------------------------------------- */
