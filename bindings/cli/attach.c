@@ -176,10 +176,9 @@ static pid_t process_of(const char *word)
 /* A name that the environment does not say, as on a node that one came to by ssh. */
 static void name_job(const char *id)
 {
-    resmon_job *job = NULL;
-    resmon_job_info info = {.struct_size = sizeof info};
-    if (resmon_job_detect(&job) == RESMON_OK && resmon_job_get_info(job, &info) == RESMON_OK &&
-        strcmp(info.id, id) != 0) {
+    resmon_job_info info;
+    resmon_job *job = cli_job_detect(&info);
+    if (job != NULL && strcmp(info.id, id) != 0) {
         (void)setenv("RESMON_JOB_ID", id, 1);
     }
     resmon_job_free(job);

@@ -4,11 +4,10 @@
  * document is read and removed; but of short commands, of which samples tell nothing and which
  * being observed would change, it is a process that is started and waited for, and nothing else.
  */
-#define _GNU_SOURCE /* environ, getrandom, wait4, SOCK_CLOEXEC */
+#define _GNU_SOURCE /* getrandom, W_EXITCODE, SOCK_CLOEXEC */
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -144,78 +143,23 @@ static void free_commands(struct commands *commands)
 
 /* ---- runs without a monitor --------------------------------------------------------------- */
 
-/* What a run without a monitor was: as whoever started it and waited for it has it. */
-struct bare {
-    double wall_s; /* until wait4(2) returned */
-    int error;     /* errno of the start; 0: it has run */
-    int status;    /* of wait4(2) */
-    struct rusage usage;
-    long starter_maxrss; /* ru_maxrss of the command is this at least: kB */
-};
-
 static int starter_socket = -1;
 static pid_t starter = -1;
 
-/* As execvp(3), a script without "#!" is given to a shell. */
-static int spawn_shell(char **words, const posix_spawn_file_actions_t *actions, pid_t *ret_pid)
-{
-    static char shell[] = "/bin/sh";
-    size_t count = 0;
-    while (words[count] != NULL) {
-        count++;
-    }
-    char **all = cli_grow(NULL, (count + 2) * sizeof *all);
-    all[0] = shell;
-    memcpy(all + 1, words, (count + 1) * sizeof *all);
-    int error = posix_spawn(ret_pid, shell, actions, NULL, all, environ);
-    free(all);
-    return error;
-}
-
-static struct bare spawn_bare(char **words, const posix_spawn_file_actions_t *actions)
-{
-    struct rusage own;
-    struct bare run = {.status = -1};
-    pid_t pid = 0;
-    double begin_s = cli_now_s();
-    run.error = posix_spawnp(&pid, words[0], actions, NULL, words, environ);
-    if (run.error == ENOEXEC) {
-        run.error = spawn_shell(words, actions, &pid);
-    }
-    cli_launch_hand_to(run.error == 0 ? pid : 0);
-    while (run.error == 0 && wait4(pid, &run.status, 0, &run.usage) < 0 && errno == EINTR) {
-    }
-    run.wall_s = cli_now_s() - begin_s;
-    cli_launch_hand_to(0);
-    (void)getrusage(RUSAGE_SELF, &own);
-    run.starter_maxrss = own.ru_maxrss;
-    return run;
-}
-
+/* Runs commands by their numbers, which come from the socket, until it is closed. */
 static void serve(const struct commands *commands, bool is_shown, int socket)
 {
     size_t number;
-    posix_spawn_file_actions_t actions;
-    if (posix_spawn_file_actions_init(&actions) != 0) {
-        return;
-    }
-    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO && !is_shown; fd++) {
-        (void)posix_spawn_file_actions_addopen(&actions, fd, "/dev/null", O_RDWR, 0);
-    }
-    for (;;) {
-        ssize_t got = recv(socket, &number, sizeof number, 0);
-        if (got < 0 && errno == EINTR) {
-            continue;
+    ssize_t got;
+    do {
+        got = recv(socket, &number, sizeof number, 0);
+        if (got == (ssize_t)sizeof number && number < commands->count) {
+            char **words = commands->at[number].words;
+            const struct cli_child run =
+                cli_launch_run(words[0], words, STDIN_FILENO, is_shown ? -1 : STDERR_FILENO);
+            got = send(socket, &run, sizeof run, MSG_NOSIGNAL);
         }
-        if (got != (ssize_t)sizeof number || number >= commands->count) {
-            break;
-        }
-        struct bare run = spawn_bare(commands->at[number].words, &actions);
-        if (send(socket, &run, sizeof run, MSG_NOSIGNAL) != (ssize_t)sizeof run) {
-            break;
-        }
-    }
-    (void)posix_spawn_file_actions_destroy(&actions);
+    } while (got > 0 || (got < 0 && errno == EINTR));
 }
 
 /* Forks a small process that starts the commands and waits for them: what it has is the least RSS
@@ -242,7 +186,7 @@ static bool open_starter(const struct commands *commands, bool is_shown)
 }
 
 /* False, and a line that says why: the small process is gone. */
-static bool ask_starter(size_t command, struct bare *ret_run)
+static bool ask_starter(size_t command, struct cli_child *ret_run)
 {
     ssize_t got = -1;
     cli_launch_hand_to(starter); /* which hands signals on */
@@ -290,9 +234,9 @@ static int run_shell(const char *line, bool is_shown)
     cli_words_add(&words, "-c");
     cli_words_add(&words, "%s", line);
     int last = is_shown ? -1 : STDOUT_FILENO;
-    int status = cli_launch_run(words.at[0], words.at, STDOUT_FILENO, last);
+    const struct cli_child child = cli_launch_run(words.at[0], words.at, STDOUT_FILENO, last);
     cli_words_free(&words);
-    return status;
+    return child.status;
 }
 
 /* Before a run; false, and a line that says why. */
@@ -353,7 +297,7 @@ static bool take_result(struct bench *bench, struct command *command, bool count
     return is_added;
 }
 
-static bool take_bare(struct bench *bench, struct command *command, const struct bare *bare)
+static bool take_bare(struct bench *bench, struct command *command, const struct cli_child *bare)
 {
     bool is_signal = WIFSIGNALED(bare->status);
     const struct cli_launch launch = {.wait_code = is_signal ? CLD_KILLED : CLD_EXITED,
@@ -363,7 +307,7 @@ static bool take_bare(struct bench *bench, struct command *command, const struct
     const resmon_run_end end = cli_launch_end(&launch);
     resmon_run_usage usage = cli_launch_usage(&launch);
     usage.wall_s = bare->wall_s;
-    if (bare->usage.ru_maxrss <= bare->starter_maxrss) {
+    if (bare->usage.ru_maxrss <= bare->least_maxrss) {
         usage.rss_peak_bytes = (double)NAN; /* it may be that of who started it */
     }
     command->total_s += bare->wall_s;
@@ -379,13 +323,16 @@ static int run_observed(const struct bench *bench, const struct command *command
         cli_words_add(&words, "%s", command->words[i]);
     }
     int last = cli_has(bench->arguments, "show-output") ? -1 : STDERR_FILENO;
-    int status = cli_launch_run("/proc/self/exe", words.at, STDIN_FILENO, last);
+    const struct cli_child child = cli_launch_run("/proc/self/exe", words.at, STDIN_FILENO, last);
     cli_words_free(&words);
-    return status;
+    if (child.error != 0) {
+        cli_say("bench", "cannot start a process: %s", strerror(child.error));
+    }
+    return child.status;
 }
 
 /* As a shell has it; -1: it is the end. */
-static int run_bare(struct bench *bench, const struct command *command, struct bare *ret_run)
+static int run_bare(struct bench *bench, const struct command *command, struct cli_child *ret_run)
 {
     if (!ask_starter((size_t)(command - bench->commands.at), ret_run)) {
         return -1;
@@ -397,7 +344,7 @@ static int run_bare(struct bench *bench, const struct command *command, struct b
 /* False: the end. */
 static bool run_once(struct bench *bench, struct command *command, bool counts)
 {
-    struct bare bare;
+    struct cli_child bare;
     if (cli_launch_noted() != 0 || !prepare(bench)) {
         return false;
     }

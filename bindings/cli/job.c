@@ -395,13 +395,13 @@ static int launch(const struct cli_arguments *arguments, const struct cli_job_pl
 static int start(const struct cli_arguments *arguments, const struct cli_job_place *place)
 {
     char stop[CLI_JOB_PATH_BYTES];
-    resmon_job *job = NULL;
-    resmon_job_info info = {.struct_size = sizeof info};
+    resmon_job_info info;
+    resmon_job *job = cli_job_detect(&info);
     struct cli_words words = {.at = NULL};
     int result = CLI_FAILED;
     cli_job_stop_path(place, stop);
     (void)unlink(stop); /* of monitors that were stopped before */
-    if (resmon_job_detect(&job) != RESMON_OK || resmon_job_get_info(job, &info) != RESMON_OK) {
+    if (job == NULL) {
         cli_say("job", "%s", resmon_last_error());
     } else if (make_words(arguments, place, info.id, &words)) {
         result = launch(arguments, place, job, words.at);

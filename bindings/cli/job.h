@@ -11,6 +11,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include <resmon/job.h>
+
 struct cli_observing;
 
 /* ---- where a process has its files ---- */
@@ -36,6 +38,10 @@ bool cli_job_is_directory(const char *output);
 /** Makes the directory, if need be, and the names in it: of a rank, or if `place` says so of a
  * monitor.  False, and a line that says why. */
 bool cli_job_settle(const char *verb, const char *output, struct cli_job_place *place);
+
+/** The job of this process, with its description, which points into it; NULL: there is no memory
+ * for it, or the batch system cannot be read.  Free it with resmon_job_free(). */
+resmon_job *cli_job_detect(resmon_job_info *ret_info);
 
 /** The file whose being there ends the monitors of the job: "4711.stop". */
 void cli_job_stop_path(const struct cli_job_place *place, char path[CLI_JOB_PATH_BYTES]);

@@ -12,8 +12,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <resmon/job.h>
-
 #include "output.h"
 #include "say.h"
 
@@ -38,12 +36,22 @@ static void clean(char *text)
     }
 }
 
-static bool make_names(struct cli_job_place *place)
+resmon_job *cli_job_detect(resmon_job_info *ret_info)
 {
     resmon_job *job = NULL;
-    resmon_job_info info = {.struct_size = sizeof info};
-    if (resmon_job_detect(&job) != RESMON_OK || resmon_job_get_info(job, &info) != RESMON_OK) {
+    *ret_info = (resmon_job_info){.struct_size = sizeof *ret_info};
+    if (resmon_job_detect(&job) != RESMON_OK || resmon_job_get_info(job, ret_info) != RESMON_OK) {
         resmon_job_free(job);
+        return NULL;
+    }
+    return job;
+}
+
+static bool make_names(struct cli_job_place *place)
+{
+    resmon_job_info info;
+    resmon_job *job = cli_job_detect(&info);
+    if (job == NULL) {
         return false;
     }
     (void)snprintf(place->job, sizeof place->job, "%.120s%s%.0lld",

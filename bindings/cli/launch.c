@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#define _GNU_SOURCE /* pipe2, the system call waitid, prctl */
+#define _GNU_SOURCE /* environ, pipe2, the system call waitid, wait4 */
 #include "launch.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -166,33 +167,55 @@ void cli_launch_hand_to(pid_t pid)
 
 /* ---- processes that are waited for -------------------------------------------------------- */
 
-/* Descriptors from `first` to `last` go nowhere. */
-static void hide(int first, int last)
+/* As execvp(3) does: a script without "#!" is run by the shell. */
+static int spawn_script(char **words, const posix_spawn_file_actions_t *actions, pid_t *ret_pid)
 {
-    int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
-    for (int fd = first; nothing >= 0 && fd <= last; fd++) {
-        (void)dup2(nothing, fd);
+    static char shell[] = "/bin/sh";
+    size_t count = 0;
+    while (words[count] != NULL) {
+        count++;
     }
+    char **all = cli_grow(NULL, (count + 2) * sizeof *all);
+    all[0] = shell;
+    memcpy(all + 1, words, (count + 1) * sizeof *all);
+    int error = posix_spawn(ret_pid, shell, actions, NULL, all, environ);
+    free(all);
+    return error;
 }
 
-int cli_launch_run(const char *program, char *const *words, int first, int last)
+static int spawn(const char *program, char **words, int first, int last, pid_t *ret_pid)
 {
-    int status = -1;
-    pid_t pid = fork();
-    if (pid < 0) {
-        cli_say("bench", "cannot start a process: %s", strerror(errno));
-        return -1;
+    posix_spawn_file_actions_t actions;
+    int error = posix_spawn_file_actions_init(&actions);
+    if (error != 0) {
+        return error;
     }
-    if (pid == 0) {
-        hide(first, last);
-        (void)execv(program, words);
-        _exit(CLI_RUN_FAILED);
+    for (int fd = first; fd <= last; fd++) {
+        (void)posix_spawn_file_actions_addopen(&actions, fd, "/dev/null", O_RDWR, 0);
     }
-    cli_launch_hand_to(pid);
-    while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+    error = posix_spawnp(ret_pid, program, &actions, NULL, words, environ);
+    if (error == ENOEXEC) {
+        error = spawn_script(words, &actions, ret_pid);
     }
+    (void)posix_spawn_file_actions_destroy(&actions);
+    return error;
+}
+
+struct cli_child cli_launch_run(const char *program, char **words, int first, int last)
+{
+    struct rusage own;
+    struct cli_child child = {.status = -1};
+    pid_t pid = 0;
+    int64_t begin_ns = now_ns();
+    child.error = spawn(program, words, first, last, &pid);
+    cli_launch_hand_to(child.error == 0 ? pid : 0);
+    while (child.error == 0 && wait4(pid, &child.status, 0, &child.usage) < 0 && errno == EINTR) {
+    }
+    child.wall_s = (double)(now_ns() - begin_ns) * 1e-9;
     cli_launch_hand_to(0);
-    return status;
+    (void)getrusage(RUSAGE_SELF, &own);
+    child.least_maxrss = own.ru_maxrss;
+    return child;
 }
 
 #define MOST_CHILDREN 1024U /* that are looked at, at a time */

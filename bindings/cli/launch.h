@@ -53,9 +53,17 @@ int cli_launch_noted(void);
 /** From now on that process gets what comes, and at once what came before; 0: nobody does. */
 void cli_launch_hand_to(pid_t pid);
 
-/** Runs a program, and waits; its descriptors from `first` to `last` go nowhere.  The wait status;
- * -1, and a line that says why: there is no process. */
-int cli_launch_run(const char *program, char *const *words, int first, int last);
+/* A process that was started and waited for. */
+struct cli_child {
+    int error;     /* errno of the start; 0: it ran */
+    int status;    /* of wait4(2); -1: unknown */
+    double wall_s; /* until wait4(2) returned */
+    struct rusage usage;
+    long least_maxrss; /* lower bound of ru_maxrss, in kB: that of the process that started it */
+};
+
+/** Runs a program and waits for it; its descriptors from `first` to `last` are /dev/null. */
+struct cli_child cli_launch_run(const char *program, char **words, int first, int last);
 
 /** CLOCK_MONOTONIC. */
 double cli_now_s(void);

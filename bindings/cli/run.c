@@ -60,10 +60,9 @@ static void let_go(struct running *running)
 /* Of its processes, the first on each machine speaks for that. */
 static bool is_in_job(void)
 {
-    resmon_job *job = NULL;
-    resmon_job_info info = {.struct_size = sizeof info};
-    bool is_known = resmon_job_detect(&job) == RESMON_OK &&
-                    resmon_job_get_info(job, &info) == RESMON_OK && info.system[0] != '\0';
+    resmon_job_info info;
+    resmon_job *job = cli_job_detect(&info);
+    bool is_known = job != NULL && info.system[0] != '\0';
     resmon_job_free(job);
     return is_known;
 }
