@@ -15,7 +15,7 @@
 #include "output.h"
 #include "say.h"
 
-/* ---- where our own files are ------------------------------------------------------------ */
+/* ---- the files of this process ---------------------------------------------------------- */
 
 #define STOP    ".stop"
 #define MONITOR ".monitor."
@@ -26,13 +26,13 @@ bool cli_job_is_directory(const char *output)
     return length > 0 && output[length - 1] == '/';
 }
 
-/* What may stand in a name, as in the paths of outputs. */
+/* Replaces characters that file names of a job do not have, as path patterns of outputs do. */
 static void clean(char *text)
 {
     for (char *at = text; *at != '\0'; at++) {
         bool is_plain = (*at >= '0' && *at <= '9') || (*at >= 'a' && *at <= 'z') ||
                         (*at >= 'A' && *at <= 'Z') || strchr("_+=-", *at) != NULL;
-        *at = is_plain ? *at : '_'; /* a point would end a part of the name */
+        *at = is_plain ? *at : '_'; /* '.' separates the parts of a name */
     }
 }
 
@@ -75,7 +75,7 @@ static bool make_names(struct cli_job_place *place)
     return true;
 }
 
-/* With those above it; other tasks may be at it, too. */
+/* With its parent directories.  Other ranks may create them at the same time. */
 static bool make_directories(char *path)
 {
     for (char *slash = path; (slash = strchr(slash + 1, '/')) != NULL;) {
@@ -164,9 +164,9 @@ static bool ends_in(const char *name, const char *ending)
 #define FIRST_START  RESTART "0" /* which no name of a file has */
 #define LENGTH(text) (sizeof(text) - 1)
 
-/* "4711" is the job of "4711.n1.r3.p815.rec", and of "4711-restart1.n1.r3.p815.rec": as much of the
- * name as is the same for all of one start; 0: it is of another job.  "4711.json" was made of all.
- */
+/* "4711" is the job of "4711.n1.r3.p815.rec" and of "4711-restart1.n1.r3.p815.rec".  Returns the
+ * length of the prefix that all files of one start share; 0: the file is of another job, or it is
+ * the merged run "4711.json". */
 static size_t start_length(const char *name, const char *job)
 {
     size_t length = strlen(job);
@@ -199,7 +199,8 @@ static char *path_in(const char *directory, const char *name)
     return path;
 }
 
-/* Beside the document of a process that has not done all: it watches the machine on, for one. */
+/* The recording of a run whose document exists: its process still observes the machine, or merges.
+ */
 static bool is_old_recording(const char *path)
 {
     struct stat info;
@@ -229,7 +230,7 @@ static int is_run(const struct dirent *entry)
            (ends_in(entry->d_name, RECORDING) || ends_in(entry->d_name, DOCUMENT));
 }
 
-/* The machine's, and no rank's. */
+/* A file of a monitor, not of a rank. */
 static bool is_monitor(const char *path)
 {
     return strstr(path, MONITOR) != NULL;
@@ -318,15 +319,15 @@ void cli_node_ranks_enter(struct cli_node_ranks *ranks, const struct cli_job_pla
     }
 }
 
-/* Who gets the file for itself is alone. */
+/* An exclusive lock is granted only if no other rank has a lock. */
 bool cli_node_ranks_are_left(const struct cli_node_ranks *ranks)
 {
     if (ranks->fd < 0) {
         return false;
     }
     if (flock(ranks->fd, LOCK_EX | LOCK_NB) != 0) {
-        return flock(ranks->fd, LOCK_SH | LOCK_NB) ==
-               0; /* it may have been lost by asking for more */
+        /* A failed upgrade may have released the shared lock: flock(2). */
+        return flock(ranks->fd, LOCK_SH | LOCK_NB) == 0;
     }
     return false;
 }

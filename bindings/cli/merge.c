@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* resmon merge: the runs of a job's nodes and ranks as one; also at the end of `resmon run -o
- * DIRECTORY/`. */
+/* resmon merge: merges the runs of a job's nodes and ranks into one run.  `resmon run -o
+ * DIRECTORY/` and `resmon job stop` do so at their end, too. */
 #include "job.h"
 
 #include <pthread.h>
@@ -18,8 +18,8 @@
 #include "output.h"
 #include "say.h"
 
-#define MOST_SAID    20 /* files that are left out, by name */
-#define MOST_AT_ONCE 16 /* files that are loaded, each by a thread */
+#define MOST_SAID    20 /* messages about files that are left out */
+#define MOST_AT_ONCE 16 /* files that are loaded at a time, each by a thread */
 
 /* ---- loading -------------------------------------------------------------------------------- */
 
@@ -42,7 +42,8 @@ static void *load(void *context)
     return NULL;
 }
 
-/* As many files as there are CPUs, from `first` on; one that gets no thread is loaded here. */
+/* Loads as many files as there are CPUs, from `first` on.  The last file, and a file for which no
+ * thread can be created, are loaded by this thread. */
 static size_t load_some(const struct cli_job_files *files, size_t first,
                         struct loading loadings[MOST_AT_ONCE])
 {
@@ -71,8 +72,7 @@ struct merging {
     const char *verb;
     resmon_merge *merge;
     bool is_quiet;
-    bool has_merged; /* runs that were merged before were passed over, as others may be parts of
-                        them */
+    bool has_merged; /* merged runs were skipped: other files may be parts of them */
     size_t added, left_out;
 };
 
@@ -84,7 +84,7 @@ static void leave_out(struct merging *merging, const struct loading *loading)
     }
 }
 
-/* False: there is no memory for more. */
+/* False: out of memory. */
 static bool add(struct merging *merging, struct loading *loading, bool is_merged)
 {
     if (loading->status == RESMON_OK && (resmon_run_node_count(loading->run) > 0) != is_merged) {
@@ -103,7 +103,7 @@ static bool add(struct merging *merging, struct loading *loading, bool is_merged
     return loading->status != RESMON_ENOMEM;
 }
 
-/* Those that were merged before, or those that were not. */
+/* Adds either the merged runs, or the others. */
 static bool add_files(struct merging *merging, const struct cli_job_files *files, bool is_merged)
 {
     struct loading *loadings = cli_grow(NULL, MOST_AT_ONCE * sizeof *loadings);
@@ -120,8 +120,8 @@ static bool add_files(struct merging *merging, const struct cli_job_files *files
     return is_well;
 }
 
-/* Runs of processes first.  A merged run that has some of them is what was made of them before, and
- * no part of this: that needs no word. */
+/* Adds runs of processes first.  A merged run that contains some of them was made from them
+ * earlier; it is refused without a message. */
 static bool add_all(struct merging *merging, const struct cli_job_files *files)
 {
     bool is_well = add_files(merging, files, false);
@@ -144,8 +144,8 @@ static resmon_run *make(struct merging *merging)
     return run;
 }
 
-/* Merges the files into one run; files that do not belong to it are left out, with a line for each.
- * NULL, and a line that says why: there is nothing. */
+/* Merges the files into one run.  Files of other jobs are left out, with a message for each.  NULL,
+ * and a message: there is nothing to merge. */
 static resmon_run *merge_files(const char *verb, const struct cli_job_files *files)
 {
     struct merging merging = {.verb = verb};
@@ -161,12 +161,12 @@ static resmon_run *merge_files(const char *verb, const struct cli_job_files *fil
     return run;
 }
 
-/* ---- at the end of our own command ------------------------------------------------------ */
+/* ---- at the end of a rank --------------------------------------------------------------- */
 
-#define TRIES   20 /* to find that all ranks have ended, */
+#define TRIES   20 /* checks whether all ranks have ended */
 #define WAIT_NS 250000000L
 
-/* All ranks of the job that have files, once all have ended; or those of now. */
+/* Lists the files of the job when all ranks have ended, or after TRIES checks. */
 static void wait_for_all(const char *verb, const struct cli_job_place *place,
                          struct cli_job_files *files)
 {
@@ -186,7 +186,7 @@ static void say_missing(const char *verb, const struct cli_job_place *place, con
                         const struct cli_job_files *files)
 {
     size_t ranks = resmon_run_rank_count(run);
-    bool is_short = ranks > 0 && ranks < place->ranks; /* of machines alone there are none */
+    bool is_short = ranks > 0 && ranks < place->ranks; /* monitors of machines are no ranks */
     if (is_short || files->recordings > 0) {
         cli_say(verb,
                 "%zu of %zu ranks have files in %s, and %zu recordings there are unfinished (still "
@@ -197,7 +197,7 @@ static void say_missing(const char *verb, const struct cli_job_place *place, con
 
 /* ---- the machine --------------------------------------------------------------------------- */
 
-/* "interval=50ms,domains=...": the machine's figures alone, as often as the user wanted them. */
+/* A monitor of the machine alone, with the interval of the command line. */
 static resmon_monitor *watch_machine(const struct cli_arguments *arguments, const char *recording)
 {
     const struct cli_said *interval = cli_said_of(arguments, "interval");

@@ -14,7 +14,7 @@
 
 /* ---- the monitor -------------------------------------------------------------------------- */
 
-/* summary and lines are for us to print, and scopes for the programs that have some. */
+/* The command itself prints the summary and lines; scopes are recorded by the programs. */
 static bool is_of_monitor(const char *key)
 {
     return strcmp(key, "summary") != 0 && strcmp(key, "lines") != 0 && !cli_is_of_scopes(key);
@@ -29,7 +29,7 @@ const char *cli_observe_directory(const struct cli_arguments *arguments)
     return found;
 }
 
-/* In the directory of a job there is a recording, until the run is over. */
+/* A process has a recording in the directory of a job until its run is over. */
 static bool settle(struct cli_observing *observing, struct cli_text *text)
 {
     const char *verb = observing->arguments->command->name;
@@ -102,8 +102,8 @@ static void say_remarks(const char *verb, resmon_monitor *monitor)
     resmon_text_free(text);
 }
 
-/* Of the processes that are observed, files stay open from one sample to the next: as many as the
- * library keeps at most, and some.  These are ours alone, and the command has begun before. */
+/* The library keeps files of observed processes open between samples.  The limit is raised to what
+ * it opens at most.  The command was forked before and keeps its own limit. */
 static void raise_file_limit(void)
 {
     static const rlim_t wanted = 10000;
@@ -150,7 +150,7 @@ const struct cli_said *cli_said_of(const struct cli_arguments *arguments, const 
     return found;
 }
 
-/* The summary takes the place of an output that could not be written. */
+/* If an output could not be written, the summary is printed instead. */
 static bool check_outputs(const char *verb, resmon_monitor *monitor)
 {
     bool is_all_well = true;
@@ -181,8 +181,7 @@ static void print(const struct cli_arguments *arguments, resmon_monitor *monitor
     }
 }
 
-/* The document of the run takes the place of its recording, which has no scopes of other programs.
- */
+/* The document replaces the recording, which lacks the scopes of other programs. */
 static bool write_in_place(const struct cli_observing *observing, const resmon_run *run)
 {
     char document[CLI_JOB_PATH_BYTES];
@@ -230,7 +229,7 @@ bool cli_observe_finish(const struct cli_observing *observing)
 
 /* ---- control groups --------------------------------------------------------------------- */
 
-/* Its source says that it has ended; what it said last stays in the column. */
+/* The source reports that the cgroup is gone; the column keeps the last value. */
 static bool is_gone(const resmon_run *run)
 {
     for (size_t i = 0; i < resmon_run_source_count(run); i++) {
@@ -243,7 +242,7 @@ static bool is_gone(const resmon_run *run)
     return false;
 }
 
-/* What a metric had last; NaN: nobody knows. */
+/* The last value of a metric; NaN: unknown. */
 static double last_of(const resmon_run *run, const char *metric)
 {
     size_t index;

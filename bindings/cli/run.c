@@ -26,7 +26,7 @@ struct running {
 
 /* ---- the monitor -------------------------------------------------------------------------- */
 
-/* The words with spaces between, of which the first tells what runs. */
+/* The command line to show in the run; with --redact, without its arguments. */
 static char *command_line(const struct cli_arguments *arguments)
 {
     size_t room = sizeof " ...";
@@ -46,8 +46,8 @@ static char *command_line(const struct cli_arguments *arguments)
     return line;
 }
 
-/* The command begins; what it has used before that is not its own. */
-static void let_go(struct running *running)
+/* Lets the command begin, and subtracts the resource use of its process until then. */
+static void release_command(struct running *running)
 {
     int64_t at_ns;
     resmon_run_usage usage;
@@ -57,7 +57,7 @@ static void let_go(struct running *running)
     }
 }
 
-/* Of its processes, the first on each machine speaks for that. */
+/* In a job, the first monitor on each node measures the machine, so it must start in time. */
 static bool is_in_job(void)
 {
     resmon_job_info info;
@@ -67,9 +67,8 @@ static bool is_in_job(void)
     return is_known;
 }
 
-/* What sees all of a process only if it is there before its exec, recordings, which nothing is to
- * escape, and drivers that take long to open: else the command need not wait until it is observed.
- */
+/* Whether the command must wait until it is observed: for sources that must be set up before the
+ * exec, for recordings, which must be complete, and for drivers that take long to open. */
 static bool needs_first_moment(const struct cli_arguments *arguments)
 {
     static const char *const keys[] = {"counters", "stacks", "lines", "each", "record"};
@@ -80,8 +79,8 @@ static bool needs_first_moment(const struct cli_arguments *arguments)
     return is_needed || access("/dev/nvidiactl", F_OK) == 0 || is_in_job();
 }
 
-/* False: what was asked for is wrong, and the command does not run.  Where observing turns out not
- * to be possible here, it runs without. */
+/* False: the options are wrong, and the command does not run.  If it cannot be observed here, it
+ * runs without a monitor. */
 static bool start_observing(struct running *running)
 {
     char *command = command_line(running->observing.arguments);
@@ -92,7 +91,7 @@ static bool start_observing(struct running *running)
     }
     cli_node_ranks_enter(&running->ranks, &running->observing.place);
     if (running->begins_early) {
-        let_go(running);
+        release_command(running);
     }
     if (resmon_monitor_start(running->observing.monitor) != RESMON_OK) {
         cli_say("run", "%s; the command runs unobserved", resmon_last_error());
@@ -103,7 +102,7 @@ static bool start_observing(struct running *running)
 
 /* ---- the end ------------------------------------------------------------------------------ */
 
-/* All that there is without a monitor. */
+/* The kernel's accounting, if there is no monitor. */
 static void say_usage(const struct cli_launch *launch)
 {
     char cpu[RESMON_VALUE_BYTES], peak[RESMON_VALUE_BYTES];
@@ -114,7 +113,7 @@ static void say_usage(const struct cli_launch *launch)
     }
 }
 
-/* Nothing that comes after it is of its run. */
+/* Sets the end and the resource use of the run. */
 static void note_end(struct running *running)
 {
     const resmon_run_end end = cli_launch_end(&running->launch);
@@ -125,7 +124,7 @@ static void note_end(struct running *running)
     }
 }
 
-/* A rank that failed ends at once: its launcher may end the others for it. */
+/* A failed rank does not wait for the others, as its launcher may end them when it exits. */
 static void gather(struct running *running)
 {
     if (cli_launch_end(&running->launch).reason == RESMON_END_FINISHED) {
@@ -145,9 +144,10 @@ static void finish(struct running *running)
     }
     cli_gather_end(&running->gather, running->observing.monitor);
     (void)resmon_monitor_stop(running->observing.monitor);
-    cli_launch_reap(&running->launch); /* it was sampled once more */
+    cli_launch_reap(&running->launch); /* the stop sampled it once more */
     bool is_well = cli_observe_finish(&running->observing);
-    cli_observe_free(&running->observing); /* others of the node may have what it had */
+    cli_observe_free(
+        &running->observing); /* other ranks of the node can now use what the monitor held */
     if (is_well) {
         gather(running);
     }
@@ -155,7 +155,7 @@ static void finish(struct running *running)
 
 /* ---- the verb ----------------------------------------------------------------------------- */
 
-/* Of a command that did not begin; its run says so. */
+/* For a command that could not be executed; also stored in its run. */
 static void say_failure(struct running *running)
 {
     const char *why = strerror(running->launch.error);
@@ -182,10 +182,10 @@ static int fail(struct running *running)
     return cli_launch_status(&running->launch);
 }
 
-/* Below a page, if there is a monitor to make it of. */
-static bool wait_below_page(struct running *running, struct cli_watch *watch)
+/* Waits with a live view, if there is a monitor. */
+static bool wait_with_view(struct running *running, struct cli_watch *watch)
 {
-    let_go(running);
+    release_command(running);
     if (running->launch.error == 0) {
         cli_watch_wait(watch);
         note_end(running);
@@ -197,7 +197,7 @@ static bool wait_below_page(struct running *running, struct cli_watch *watch)
 static bool wait_plain(struct running *running)
 {
     if (!running->begins_early) {
-        let_go(running);
+        release_command(running);
     }
     if (running->launch.error == 0) {
         cli_launch_wait(&running->launch);
@@ -217,22 +217,22 @@ static int observe(struct running *running)
     if (is_live && !cli_watch_open(&watch)) {
         return give_up(running);
     }
-    if (!(is_live ? wait_below_page(running, &watch) : wait_plain(running))) {
+    if (!(is_live ? wait_with_view(running, &watch) : wait_plain(running))) {
         return fail(running);
     }
     finish(running);
     return -1;
 }
 
-/* Those of scopes, and those of the energy that scopes have. */
+/* Whether a library option is for the programs' own monitors: about scopes, or their energy. */
 static bool is_of_programs(const char *key)
 {
     return cli_is_of_scopes(key) || strcmp(key, "idle") == 0 || strncmp(key, "carbon", 6) == 0;
 }
 
-/* What programs that libresmon is in are to record: without energy, if our own run has none. False:
- * there are no such meters. */
-static bool ask_programs(const struct cli_arguments *arguments, struct cli_text *asked)
+/* Sets the options for monitors of programs that use libresmon: without energy, if this run has
+ * none.  False: the options are wrong. */
+static bool set_program_options(const struct cli_arguments *arguments, struct cli_text *asked)
 {
     const struct cli_said *scopes = cli_said_of(arguments, "scopes");
     const struct cli_said *domains = cli_said_of(arguments, "domains");
@@ -263,7 +263,7 @@ int cli_run(const struct cli_arguments *arguments)
     if (!cli_needs_words(arguments, 1, (size_t)-1)) {
         return cli_wrong(arguments->command);
     }
-    if (!ask_programs(arguments, &asked)) {
+    if (!set_program_options(arguments, &asked)) {
         return CLI_RUN_FAILED;
     }
     if (!cli_launch_prepare(&running.launch, arguments->words,
