@@ -10,7 +10,7 @@
 
 #include "say.h"
 
-/* ---- options as RESMON has them ----------------------------------------------------------- */
+/* ---- options in the syntax of RESMON ------------------------------------------------------ */
 
 void cli_text_put(struct cli_text *text, const char *bytes, size_t length)
 {
@@ -79,15 +79,15 @@ void cli_words_free(struct cli_words *words)
     *words = (struct cli_words){.at = NULL};
 }
 
-/* ---- what getopt_long() is to know -------------------------------------------------------- */
+/* ---- tables for getopt_long() ------------------------------------------------------------- */
 
-#define FIRST 1000 /* + the index of the flag: no letter is as much */
+#define FIRST 1000 /* + index of the flag: above all letters */
 
 struct known {
     struct option *longs;
     size_t count;
     struct flag {
-        struct cli_flag is; /* its `library` is not valid any more, but for NULL */
+        struct cli_flag is; /* of its `library`, only NULL or not NULL is valid */
         bool is_secret;
     } * flags;
     size_t flag_count;
@@ -102,7 +102,7 @@ static void add_long(struct known *known, const char *name, int has_value)
     known->longs[known->count] = (struct option){NULL, 0, NULL, 0};
 }
 
-/* "stack_hz" as people write it on command lines: "--stack-hz". */
+/* Accepts "--stack-hz" for the option "stack_hz". */
 static void add_dashed(struct known *known, const char *name, int has_value)
 {
     if (strchr(name, '_') == NULL) {
@@ -140,7 +140,7 @@ static void count_flag(const struct cli_flag *flag, void *count)
     (*(size_t *)count)++;
 }
 
-/* Keys of what was said point into the flags: these do not move. */
+/* Keys of given options point into the array of flags, which is not reallocated. */
 static void know(struct known *known, const struct cli_command *command)
 {
     size_t count = 0;
@@ -159,8 +159,8 @@ static void note(struct cli_said **list, size_t *count, const char *key, const c
     (*list)[(*count)++] = (struct cli_said){key, value};
 }
 
-/* Everybody on the machine may read a command line: what is secret on it is put over when it was
- * read, as mysql(1) does.  Until then it was there: a variable or a file is better. */
+/* All users of the machine can read a command line.  A secret in it is overwritten after parsing,
+ * as mysql(1) does; it was visible until then, so a variable or a file is safer. */
 static const char *hide(struct cli_arguments *arguments, char *value)
 {
     char *copy = cli_grow(NULL, strlen(value) + 1);
@@ -173,14 +173,14 @@ static const char *hide(struct cli_arguments *arguments, char *value)
     return copy;
 }
 
-/* A token, or an address with a password. */
+/* A token, or a URL with a password. */
 static bool is_secret(const struct flag *flag, const char *value)
 {
     const char *host = strstr(value, "://");
     return flag->is_secret || (host != NULL && strchr(host, '@') != NULL);
 }
 
-/* NULL: there is none. */
+/* NULL: no such option. */
 static const struct flag *flag_of(const struct known *known, int found)
 {
     if (found >= FIRST) {
@@ -194,7 +194,7 @@ static const struct flag *flag_of(const struct known *known, int found)
     return NULL;
 }
 
-/* "--pushgateway.label.team=a": labels have names of their own, which no table can list. */
+/* "--pushgateway.label.team=a": users choose the names of labels, so no table has them. */
 static bool take_label(struct cli_arguments *arguments, char *word)
 {
     char *value = strchr(word, '=');
@@ -208,12 +208,12 @@ static bool take_label(struct cli_arguments *arguments, char *word)
     return true;
 }
 
-/* NULL: there is none. */
+/* NULL: no option has a similar name. */
 static const char *nearest_of(const struct known *known, const char *word)
 {
     char name[CLI_KEY_BYTES];
     const char *nearest = NULL;
-    size_t least = 3; /* a slip or two, not another word */
+    size_t least = 3; /* at most two typing errors */
     (void)snprintf(name, sizeof name, "%.*s", (int)strcspn(word, "="), word);
     for (size_t i = 0; i < known->count; i++) {
         size_t distance = cli_distance(name, known->longs[i].name);
@@ -262,7 +262,7 @@ static bool take(struct cli_arguments *arguments, const struct known *known, int
     return true;
 }
 
-/* How many words stand behind "--", before getopt_long() changes their order. */
+/* The number of words after "--"; called before getopt_long() changes their order. */
 static int count_behind(int argc, char **argv)
 {
     int at = 1;
@@ -306,7 +306,7 @@ void cli_arguments_free(struct cli_arguments *arguments)
     free(arguments->of_library);
 }
 
-/* ---- what was said ------------------------------------------------------------------------ */
+/* ---- values ------------------------------------------------------------------------------- */
 
 const char *cli_value_at(const struct cli_arguments *arguments, const char *key, size_t index)
 {

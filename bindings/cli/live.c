@@ -21,21 +21,21 @@
 #define LEAST_COLUMNS 60
 #define INSTEAD       "--once prints the values once"
 
-/* What is looked at. */
+/* What is shown. */
 struct source {
-    const char *path;        /* a recording or a document; NULL: */
-    resmon_monitor *monitor; /* of a process, or with `pid` 0 of a control group */
+    const char *path;        /* a recording or a run document; NULL: a monitor */
+    resmon_monitor *monitor; /* of a process, or with `pid` 0 of a cgroup */
     pid_t pid;
 };
 
 struct live {
-    struct cli_view view; /* the first member: that is how look() gets here */
+    struct cli_view view; /* first member: its callbacks cast the pointer */
     struct source source;
-    resmon_run *run; /* the latest; NULL: none, and `why` says so */
+    resmon_run *run; /* latest snapshot; NULL: none, and `why` is the error */
     char why[512];
 };
 
-/* ---- what is looked at -------------------------------------------------------------------- */
+/* ---- the source --------------------------------------------------------------------------- */
 
 static bool start(struct source *source, const char *key, const char *value, int every_ms)
 {
@@ -83,7 +83,7 @@ static bool open_source(struct source *source, const char *word, int every_ms)
     return open_process(source, word, every_ms);
 }
 
-/* A recording that changes too fast to be read is read the next time. */
+/* A recording that is written just now cannot be read; the previous snapshot stays. */
 static void look(struct cli_view *view)
 {
     struct live *live = (struct live *)view;
@@ -120,7 +120,7 @@ static bool has_ended(const struct source *source)
 
 /* ---- the page ----------------------------------------------------------------------------- */
 
-/* Until a key ends it; what has ended stays on the page. */
+/* Until a key closes the view; after the end of the source, its last values stay. */
 static int show(struct live *live)
 {
     if (isatty(STDOUT_FILENO) == 0 || isatty(STDIN_FILENO) == 0) {

@@ -29,7 +29,7 @@ static bool ends_in(const char *path, const char *ending)
 
 /* ---- text files ------------------------------------------------------------------------- */
 
-/* A name is no path. */
+/* A name must not be a path. */
 static bool put_path(const char *name, char path[CLI_STORE_PATH_BYTES])
 {
     int length = snprintf(path, CLI_STORE_PATH_BYTES, CLI_STORE_DIRECTORY "/%s.json", name);
@@ -37,7 +37,7 @@ static bool put_path(const char *name, char path[CLI_STORE_PATH_BYTES])
            (unsigned)length < CLI_STORE_PATH_BYTES;
 }
 
-/* The path of what was kept under a name; false: a file has this name, or nothing was kept. */
+/* The path of the benchmark with this name; false: there is none, or a file has this name. */
 static bool find_kept(const char *name, char path[CLI_STORE_PATH_BYTES])
 {
     return access(name, F_OK) != 0 && put_path(name, path) && access(path, F_OK) == 0;
@@ -63,7 +63,7 @@ const char *cli_store_temporary(void)
     return directory != NULL && directory[0] != '\0' ? directory : "/tmp";
 }
 
-/* What is no regular file is written to as it is. */
+/* Devices and pipes are written to, not replaced. */
 static bool write_special(const char *path, const char *text)
 {
     int fd = open(path, O_WRONLY | O_NOCTTY | O_CLOEXEC);
@@ -76,15 +76,15 @@ static bool write_special(const char *path, const char *text)
     return is_written;
 }
 
-/* As a new file would have them. */
-static mode_t rights(void)
+/* The permissions of a new file. */
+static mode_t new_file_mode(void)
 {
     mode_t mask = umask(0);
     (void)umask(mask);
     return 0666 & ~mask;
 }
 
-/* Whole or not at all: beside it, under a name that nobody knows before, and in its place. */
+/* Writes a temporary file beside it, and renames that. */
 static bool replace(const char *path, const char *text)
 {
     char beside[4096];
@@ -95,7 +95,7 @@ static bool replace(const char *path, const char *text)
         return false;
     }
     bool is_written =
-        fchmod(fd, rights()) == 0 && cli_write(fd, text, strlen(text)) && fsync(fd) == 0;
+        fchmod(fd, new_file_mode()) == 0 && cli_write(fd, text, strlen(text)) && fsync(fd) == 0;
     int error = errno;
     is_written = close(fd) == 0 && is_written;
     errno = error;
@@ -108,7 +108,7 @@ static bool replace(const char *path, const char *text)
     return is_written;
 }
 
-/* Names of open files, whatever these are ("/dev/fd/3"): nothing takes their place. */
+/* Names of open files, such as "/dev/fd/3", cannot be replaced. */
 static bool is_of_system(const char *path)
 {
     return strncmp(path, "/dev/", 5) == 0 || strncmp(path, "/proc/", 6) == 0;
@@ -160,20 +160,20 @@ bool cli_result_print(const struct cli_result *result)
     return cli_print_made(result->arguments->command->name, status, text);
 }
 
-/* ---- what Python does ------------------------------------------------------------------- */
+/* ---- by the Python package -------------------------------------------------------------- */
 
 #define SCRIPT_BYTES 2048
 
-/* What the package is asked for. */
+/* A call of the Python package. */
 struct task {
     const char *verb;
     const char *what; /* "a PDF needs" */
-    const char *call; /* of sys.argv: the target, then the sources */
+    const char *call; /* sys.argv has the target, then the sources */
     const char *advice;
 };
 
-/* An error or warning of the package is a sentence already.  Nothing is imported from the working
- * directory: sys, which is built in, is all that there is before it leaves the path. */
+/* Errors and warnings of the package are sentences already.  The working directory is removed from
+ * the path before anything but sys, which is built in, is imported. */
 static const char python_frame[] =
     "import sys\n"
     "sys.path[:] = [path for path in sys.path if path]\n"
@@ -232,13 +232,13 @@ bool cli_python_write_pdf(char *const *files, size_t count, const char *path)
     return run_python(&task, files, count, path);
 }
 
-/* "run.parquet", "run.pq". */
+/* "run.parquet" or "run.pq". */
 static bool is_parquet(const char *path)
 {
     return ends_in(path, ".parquet") || ends_in(path, ".pq");
 }
 
-/* A run document's table.  False, and a line that says why. */
+/* Writes the table of a run document.  False, and a message: that failed. */
 static bool make_parquet(const char *verb, char *document, const char *path)
 {
     const struct task task = {verb, "Parquet needs",
@@ -317,8 +317,8 @@ static bool write_text(const char *verb, const resmon_run *run, const char *path
     return is_written;
 }
 
-/* By way of a run document beside it, of a name that no file had; it stays if the file cannot be
- * made, and the run is nowhere else. */
+/* The package reads the run from a temporary run document beside the file.  If it fails, the
+ * document stays, unless the run is in another file, too. */
 static bool write_parquet(const char *verb, const resmon_run *run, const char *path)
 {
     char document[4096];
@@ -353,7 +353,7 @@ bool cli_output_write(const char *verb, const resmon_run *run, const char *path,
     }
     resmon_status status = format != NULL ? RESMON_OK : resmon_sink_kind_of_file(path, &kind);
     if (status == RESMON_OK) {
-        cli_text_add(&text, "", path); /* what is main: a path, for Prometheus a directory */
+        cli_text_add(&text, "", path); /* the main option: a path, for Prometheus a directory */
         status = resmon_run_export(run, kind.name, text.text);
         cli_text_free(&text);
     }
@@ -410,7 +410,7 @@ resmon_run **cli_output_load_all(const char *verb, char *const *paths, size_t co
 
 /* ---- groups of runs --------------------------------------------------------------------- */
 
-/* NULL, and a line that says why. */
+/* NULL, and a message: a run cannot be loaded or added. */
 static resmon_bench *load_runs(const char *verb, char **words, size_t count)
 {
     resmon_bench *bench = NULL;
@@ -443,7 +443,7 @@ resmon_bench *cli_runs_load(const char *verb, char **words, size_t count)
     return bench;
 }
 
-/* ---- the one in the middle ---------------------------------------------------------------- */
+/* ---- the median run ----------------------------------------------------------------------- */
 
 struct timed {
     double wall_s;

@@ -16,7 +16,7 @@
 
 #include "command.h"
 
-/* Control characters, also those of two bytes, and what turns the direction of text. */
+/* Control characters of one and two bytes, and Unicode's controls of text direction. */
 void cli_clean(char *text)
 {
     for (unsigned char *at = (unsigned char *)text; *at != '\0'; at++) {
@@ -44,13 +44,13 @@ void cli_say(const char *verb, const char *format, ...)
     cli_clean(line);
     size_t end = strlen(line);
     line[end] = '\n';
-    /* Blocked, it lets the background write to a terminal that is set to stop it. */
+    /* With SIGTTOU blocked, a background process may write to the terminal: termios(3), TOSTOP. */
     sigset_t blocked, before;
     (void)sigemptyset(&blocked);
     (void)sigaddset(&blocked, SIGTTOU);
     (void)sigprocmask(SIG_BLOCK, &blocked, &before);
     ssize_t unused = more >= 0 ? write(STDERR_FILENO, line, end + 1) : 0;
-    (void)unused; /* nobody may read it */
+    (void)unused; /* stderr may be closed */
     (void)sigprocmask(SIG_SETMASK, &before, NULL);
 }
 
@@ -115,7 +115,7 @@ bool cli_print_made(const char *verb, resmon_status status, char *text)
 unsigned cli_columns(int fd)
 {
     struct winsize size = {0};
-    const char *said = getenv("COLUMNS"); /* off a terminal */
+    const char *said = getenv("COLUMNS"); /* without a terminal */
     unsigned long columns = said != NULL && said[0] != '\0' ? strtoul(said, NULL, 10) : 0;
     if (ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) {
         columns = size.ws_col;
