@@ -61,12 +61,12 @@ void cli_words_add(struct cli_words *words, const char *format, ...)
     words->at[words->count] = NULL;
 }
 
-void cli_words_add_said(struct cli_words *words, const struct cli_arguments *arguments)
+void cli_words_add_given(struct cli_words *words, const struct cli_arguments *arguments)
 {
     for (size_t i = 0; i < arguments->of_library_count; i++) {
-        const struct cli_said *said = &arguments->of_library[i];
-        cli_words_add(words, "--%s%s%s", said->key, said->value != NULL ? "=" : "",
-                      said->value != NULL ? said->value : "");
+        const struct cli_given *given = &arguments->of_library[i];
+        cli_words_add(words, "--%s%s%s", given->key, given->value != NULL ? "=" : "",
+                      given->value != NULL ? given->value : "");
     }
 }
 
@@ -153,10 +153,10 @@ static void know(struct known *known, const struct cli_command *command)
 
 /* ---- reading ------------------------------------------------------------------------------ */
 
-static void note(struct cli_said **list, size_t *count, const char *key, const char *value)
+static void note(struct cli_given **list, size_t *count, const char *key, const char *value)
 {
     *list = cli_grow(*list, (*count + 1) * sizeof **list);
-    (*list)[(*count)++] = (struct cli_said){key, value};
+    (*list)[(*count)++] = (struct cli_given){key, value};
 }
 
 /* All users of the machine can read a command line.  A secret in it is overwritten after parsing,
@@ -258,7 +258,7 @@ static bool take(struct cli_arguments *arguments, const struct known *known, int
         return true;
     }
     bool is_stdout = strcmp(flag->is.key, "output") == 0 && strcmp(optarg, "-") == 0;
-    note(&arguments->said, &arguments->said_count, flag->is.key, is_stdout ? CLI_STDOUT : optarg);
+    note(&arguments->given, &arguments->given_count, flag->is.key, is_stdout ? CLI_STDOUT : optarg);
     return true;
 }
 
@@ -302,7 +302,7 @@ void cli_arguments_free(struct cli_arguments *arguments)
         free(arguments->hidden[i]);
     }
     free(arguments->hidden);
-    free(arguments->said);
+    free(arguments->given);
     free(arguments->of_library);
 }
 
@@ -310,9 +310,9 @@ void cli_arguments_free(struct cli_arguments *arguments)
 
 const char *cli_value_at(const struct cli_arguments *arguments, const char *key, size_t index)
 {
-    for (size_t i = 0; i < arguments->said_count; i++) {
-        if (strcmp(arguments->said[i].key, key) == 0 && index-- == 0) {
-            return arguments->said[i].value;
+    for (size_t i = 0; i < arguments->given_count; i++) {
+        if (strcmp(arguments->given[i].key, key) == 0 && index-- == 0) {
+            return arguments->given[i].value;
         }
     }
     return NULL;
@@ -321,8 +321,8 @@ const char *cli_value_at(const struct cli_arguments *arguments, const char *key,
 const char *cli_value(const struct cli_arguments *arguments, const char *key)
 {
     const char *value = NULL;
-    for (size_t i = 0; i < arguments->said_count; i++) {
-        value = strcmp(arguments->said[i].key, key) == 0 ? arguments->said[i].value : value;
+    for (size_t i = 0; i < arguments->given_count; i++) {
+        value = strcmp(arguments->given[i].key, key) == 0 ? arguments->given[i].value : value;
     }
     return value;
 }
@@ -330,8 +330,8 @@ const char *cli_value(const struct cli_arguments *arguments, const char *key)
 bool cli_has(const struct cli_arguments *arguments, const char *key)
 {
     bool has = false;
-    for (size_t i = 0; i < arguments->said_count; i++) {
-        has |= strcmp(arguments->said[i].key, key) == 0;
+    for (size_t i = 0; i < arguments->given_count; i++) {
+        has |= strcmp(arguments->given[i].key, key) == 0;
     }
     return has;
 }

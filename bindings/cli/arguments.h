@@ -37,7 +37,7 @@ __attribute__((format(printf, 2, 3))) void cli_words_add(struct cli_words *words
                                                          const char *format, ...);
 void cli_words_free(struct cli_words *words);
 
-struct cli_said {
+struct cli_given {
     const char *key;
     const char *value; /* NULL: none */
 };
@@ -46,10 +46,10 @@ struct cli_arguments {
     const struct cli_command *command;
     char **words; /* all but options, ended by NULL */
     size_t word_count;
-    size_t words_before;   /* words before "--"; without it, all words */
-    struct cli_said *said; /* options of the verb, in order */
-    size_t said_count;
-    struct cli_said *of_library; /* library options, by their names in the variable RESMON */
+    size_t words_before;     /* words before "--"; without it, all words */
+    struct cli_given *given; /* options of the verb, in order */
+    size_t given_count;
+    struct cli_given *of_library; /* library options, by their names in the variable RESMON */
     size_t of_library_count;
     char **hidden; /* copies of secrets, which are overwritten in the command line */
     size_t hidden_count;
@@ -68,7 +68,7 @@ const char *cli_value(const struct cli_arguments *arguments, const char *key);
 bool cli_has(const struct cli_arguments *arguments, const char *key);
 
 /** Adds the given library options as words of another resmon command. */
-void cli_words_add_said(struct cli_words *words, const struct cli_arguments *arguments);
+void cli_words_add_given(struct cli_words *words, const struct cli_arguments *arguments);
 
 /** Reads a duration, such as "30s" or "1.5min", in seconds.  Without the option, `ret` is
  * unchanged. False, and a message: it is no duration. */

@@ -161,7 +161,7 @@ static int observe(struct target *target, const struct cli_arguments *arguments,
     return finish(target) ? 0 : CLI_FAILED;
 }
 
-/* A process, by its number; 0, and a line that says why: it is none. */
+/* Reads a process id; 0, and a message: it is not a process id. */
 static pid_t process_of(const char *word)
 {
     char *end = NULL;
@@ -187,23 +187,23 @@ static void set_job_id(const char *id)
 /* Adds the options for a job to those of the command line: its cgroup; and in a directory, where
  * the ranks have files of their own, the domains of the machine and the cgroup, without processes.
  */
-static struct cli_said *said_of_job(struct cli_arguments *arguments, const char *group)
+static struct cli_given *given_of_job(struct cli_arguments *arguments, const char *group)
 {
     size_t count = arguments->of_library_count;
-    struct cli_said *said = cli_grow(NULL, (count + 2) * sizeof *said);
+    struct cli_given *given = cli_grow(NULL, (count + 2) * sizeof *given);
     if (count > 0) {
-        memcpy(said, arguments->of_library, count * sizeof *said);
+        memcpy(given, arguments->of_library, count * sizeof *given);
     }
     if (group != NULL) {
-        said[count++] = (struct cli_said){"cgroup", group};
+        given[count++] = (struct cli_given){"cgroup", group};
     }
-    if (cli_observe_directory(arguments) != NULL && cli_said_of(arguments, "domains") == NULL) {
-        said[count++] = (struct cli_said){"domains", group != NULL ? CLI_MACHINE_DOMAINS("cgroup+")
-                                                                   : CLI_MACHINE_DOMAINS("")};
+    if (cli_observe_directory(arguments) != NULL && cli_given_of(arguments, "domains") == NULL) {
+        given[count++] = (struct cli_given){
+            "domains", group != NULL ? CLI_MACHINE_DOMAINS("cgroup+") : CLI_MACHINE_DOMAINS("")};
     }
-    arguments->of_library = said;
+    arguments->of_library = given;
     arguments->of_library_count = count;
-    return said;
+    return given;
 }
 
 static int observe_job(const struct cli_arguments *arguments, const char *id, double seconds)
@@ -218,11 +218,11 @@ static int observe_job(const struct cli_arguments *arguments, const char *id, do
             return CLI_FAILED;
         }
     }
-    struct cli_said *said = said_of_job(&more, path);
+    struct cli_given *given = given_of_job(&more, path);
     struct target target = {.job_group = path, .is_machine = path == NULL};
     set_job_id(id);
     int result = observe(&target, &more, seconds);
-    free(said);
+    free(given);
     resmon_text_free(path);
     return result;
 }
@@ -231,7 +231,7 @@ int cli_attach(const struct cli_arguments *arguments)
 {
     const char *job = cli_value(arguments, "job");
     double seconds = 0.0;
-    bool has_group = job != NULL || cli_said_of(arguments, "cgroup") != NULL;
+    bool has_group = job != NULL || cli_given_of(arguments, "cgroup") != NULL;
     if (!cli_needs_words(arguments, has_group ? 0 : 1, has_group ? 0 : 1)) {
         return cli_wrong(arguments->command);
     }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * resmon bench: commands, again and again, in turns.  Each run is a `resmon run` of its own, whose
- * document is read and removed; but of short commands, of which samples tell nothing and which
- * being observed would change, it is a process that is started and waited for, and nothing else.
+ * resmon bench: runs commands repeatedly, in random order.  Each run is a `resmon run` of its own,
+ * whose document is read and removed.  Short commands get too few samples, and observing would
+ * change them: they are only started and waited for.
  */
 #define _GNU_SOURCE /* getrandom, W_EXITCODE, SOCK_CLOEXEC */
 #include <errno.h>
@@ -26,20 +26,20 @@
 
 #define MOST_RUNS  10000.0
 #define USUAL_RUNS 10.0
-#define USUAL_S    3.0 /* that each command runs for, at least, where nobody says how often */
+#define USUAL_S    3.0 /* least total time of each command, without --runs and --for */
 #define CACHES     "/proc/sys/vm/drop_caches"
 
-/* A command is short that takes less: `resmon run` adds some 5 ms, 1 % of this. */
+/* Shorter commands run without a monitor: `resmon run` adds some 5 ms, 1 % of this. */
 #define SHORT_S 0.5
 
 #define MOST_COMMANDS 64
 
 struct command {
     char **words; /* ended by NULL */
-    char *name;   /* as a line */
+    char *name;   /* its command line */
     char *shell[4];
-    double total_s;   /* of its runs that count */
-    double longest_s; /* of those that were observed */
+    double total_s;   /* of the runs that count */
+    double longest_s; /* of the observed runs */
 };
 
 struct commands {
@@ -53,9 +53,9 @@ struct bench {
     double runs, for_s, warmup;
     resmon_bench *results;
     char document[CLI_STORE_PATH_BYTES];
-    size_t done;     /* runs */
+    size_t done;     /* runs that count */
     bool is_bare;    /* runs have no monitor */
-    bool has_scopes; /* some of the commands */
+    bool has_scopes; /* a command has scopes */
 };
 
 /* ---- commands, between "--" --------------------------------------------------------------- */
@@ -74,7 +74,7 @@ static char *join(char **words)
     return line;
 }
 
-/* One word with spaces is a line of a shell. */
+/* One word with spaces is run by the shell. */
 static void add_command(struct commands *commands, char **words)
 {
     struct command *command = &commands->at[commands->count++];
@@ -89,7 +89,7 @@ static void add_command(struct commands *commands, char **words)
     }
 }
 
-/* "--" stands between them. */
+/* Splits the words at "--". */
 static bool split(struct commands *commands, char **words, size_t count)
 {
     for (size_t first = 0, at = 0; at <= count; at++) {
@@ -108,8 +108,8 @@ static bool split(struct commands *commands, char **words, size_t count)
     return true;
 }
 
-/* Two of one line are two commands all the same. */
-static void tell_apart(struct commands *commands)
+/* Makes the names of equal commands unique. */
+static void make_names_unique(struct commands *commands)
 {
     for (size_t i = 1; i < commands->count; i++) {
         size_t alike = 1;
@@ -126,11 +126,11 @@ static void tell_apart(struct commands *commands)
     }
 }
 
-/* Takes the words apart.  False, and a line that says why. */
+/* Reads the commands.  False, and a message: one is missing, or there are too many. */
 static bool read_commands(struct commands *commands, char **words, size_t count)
 {
     bool is_right = split(commands, words, count);
-    tell_apart(commands);
+    make_names_unique(commands);
     return is_right;
 }
 
@@ -162,8 +162,8 @@ static void serve(const struct commands *commands, bool is_shown, int socket)
     } while (got > 0 || (got < 0 && errno == EINTR));
 }
 
-/* Forks a small process that starts the commands and waits for them: what it has is the least RSS
- * that they can have.  False, and a line that says why. */
+/* Forks a small process that starts the commands and waits for them: the RSS of the parent is a
+ * lower bound of ru_maxrss.  False, and a message: it cannot be created. */
 static bool open_starter(const struct commands *commands, bool is_shown)
 {
     int ends[2];
@@ -185,11 +185,11 @@ static bool open_starter(const struct commands *commands, bool is_shown)
     return starter > 0;
 }
 
-/* False, and a line that says why: the small process is gone. */
-static bool ask_starter(size_t command, struct cli_child *ret_run)
+/* Lets the starter run a command.  False, and a message: the starter has ended. */
+static bool run_by_starter(size_t command, struct cli_child *ret_run)
 {
     ssize_t got = -1;
-    cli_launch_hand_to(starter); /* which hands signals on */
+    cli_launch_hand_to(starter); /* which forwards signals */
     if (send(starter_socket, &command, sizeof command, MSG_NOSIGNAL) == (ssize_t)sizeof command) {
         do {
             got = recv(starter_socket, ret_run, sizeof *ret_run, 0);
@@ -215,18 +215,18 @@ static void close_starter(void)
 
 /* ---- one run ------------------------------------------------------------------------------ */
 
-/* `resmon run` with the options of ours that are its own. */
+/* `resmon run` with the library options of this command. */
 static void add_run(struct cli_words *words, const struct bench *bench)
 {
     cli_words_add(words, "resmon");
     cli_words_add(words, "run");
     cli_words_add(words, "-q");
     cli_words_add(words, "--output=%s", bench->document);
-    cli_words_add_said(words, bench->arguments);
+    cli_words_add_given(words, bench->arguments);
     cli_words_add(words, "--");
 }
 
-/* What it has on stderr is shown in any case. */
+/* Its stderr is shown in any case. */
 static int run_shell(const char *line, bool is_shown)
 {
     struct cli_words words = {.at = NULL};
@@ -239,7 +239,7 @@ static int run_shell(const char *line, bool is_shown)
     return child.status;
 }
 
-/* Before a run; false, and a line that says why. */
+/* Prepares a run; false, and a message: that failed. */
 static bool prepare(const struct bench *bench)
 {
     const char *line = cli_value(bench->arguments, "prepare");
@@ -277,7 +277,7 @@ static void say_failure(const struct command *command, int status)
     }
 }
 
-/* Takes what a run was, and adds it if it counts; false, and a line that says why. */
+/* Reads the document of a run, and adds the run if it counts; false, and a message: that failed. */
 static bool take_result(struct bench *bench, struct command *command, bool counts)
 {
     resmon_headline headline = {.struct_size = sizeof headline};
@@ -308,7 +308,7 @@ static bool take_bare(struct bench *bench, struct command *command, const struct
     resmon_run_usage usage = cli_launch_usage(&launch);
     usage.wall_s = bare->wall_s;
     if (bare->usage.ru_maxrss <= bare->least_maxrss) {
-        usage.rss_peak_bytes = (double)NAN; /* it may be that of who started it */
+        usage.rss_peak_bytes = (double)NAN; /* it may be that of the starter */
     }
     command->total_s += bare->wall_s;
     bench->done++;
@@ -331,17 +331,17 @@ static int run_observed(const struct bench *bench, const struct command *command
     return child.status;
 }
 
-/* As a shell has it; -1: it is the end. */
+/* Returns the status as a shell would; -1: the benchmark ends. */
 static int run_bare(struct bench *bench, const struct command *command, struct cli_child *ret_run)
 {
-    if (!ask_starter((size_t)(command - bench->commands.at), ret_run)) {
+    if (!run_by_starter((size_t)(command - bench->commands.at), ret_run)) {
         return -1;
     }
     int missing = ret_run->error == ENOENT ? CLI_NOT_FOUND : CLI_NOT_EXECUTABLE;
     return ret_run->error != 0 ? W_EXITCODE(missing, 0) : ret_run->status;
 }
 
-/* False: the end. */
+/* False: the benchmark ends. */
 static bool run_once(struct bench *bench, struct command *command, bool counts)
 {
     struct cli_child bare;
@@ -402,7 +402,7 @@ static void end_progress(const struct bench *bench)
     }
 }
 
-static bool goes_on(const struct bench *bench, size_t round, double begin_s)
+static bool wants_round(const struct bench *bench, size_t round, double begin_s)
 {
     if (bench->for_s > 0.0) {
         return round == 0 || cli_now_s() - begin_s < bench->for_s;
@@ -418,7 +418,7 @@ static bool goes_on(const struct bench *bench, size_t round, double begin_s)
     return (double)round < USUAL_RUNS || (least_s < USUAL_S && (double)round < 10 * USUAL_RUNS);
 }
 
-/* Whether it came to its end. */
+/* False: the benchmark ends. */
 static bool run_round(struct bench *bench, bool counts)
 {
     size_t order[MOST_COMMANDS] = {0};
@@ -438,14 +438,14 @@ static bool begin_results(struct bench *bench)
     if (!cli_check("bench", resmon_bench_new(&bench->results))) {
         return false;
     }
-    for (size_t i = 0; i < bench->commands.count; i++) { /* in the order in which they were said */
+    for (size_t i = 0; i < bench->commands.count; i++) { /* in the order of the command line */
         (void)resmon_bench_add(bench->results, bench->commands.at[i].name, NULL);
         bench->commands.at[i].total_s = 0.0;
     }
     return true;
 }
 
-/* After a round that was observed: whether the others need not be, and should not. */
+/* After an observed round: whether further runs need no monitor. */
 static bool is_short(const struct bench *bench)
 {
     bool is_short = bench->arguments->of_library_count == 0 && !bench->has_scopes;
@@ -463,11 +463,11 @@ static bool run_all(struct bench *bench)
         bench->is_bare = is_well && is_short(bench);
     }
     double begin_s = cli_now_s();
-    for (size_t round = 0; is_well && goes_on(bench, round, begin_s); round++) {
+    for (size_t round = 0; is_well && wants_round(bench, round, begin_s); round++) {
         say_progress(bench, round);
         is_well = run_round(bench, true);
         if (round == 0 && is_well && !bench->is_bare && is_short(bench)) {
-            bench->is_bare = true; /* and this round has warmed up */
+            bench->is_bare = true; /* this round was the warm-up */
             is_well = begin_results(bench) && run_round(bench, true);
         }
     }
@@ -550,8 +550,8 @@ static void free_all(struct bench *bench)
     free_commands(&bench->commands);
 }
 
-/* False, and a line that says why. */
-static bool make_place(struct bench *bench)
+/* Creates the file for documents of runs.  False, and a message: it cannot be created. */
+static bool create_document(struct bench *bench)
 {
     const char *directory = cli_store_temporary();
     int length =
@@ -571,7 +571,7 @@ static int run_bench(struct bench *bench)
 {
     cli_launch_note_signals();
     if (!open_starter(&bench->commands, cli_has(bench->arguments, "show-output")) ||
-        !make_place(bench) || !begin_results(bench)) {
+        !create_document(bench) || !begin_results(bench)) {
         return CLI_RUN_FAILED;
     }
     bool is_whole = run_all(bench);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* resmon diff: whether something has become worse. */
+/* resmon diff: compares runs or benchmarks by rules. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -17,7 +17,7 @@
 /* ---- the sides ---------------------------------------------------------------------------- */
 
 struct sides {
-    resmon_bench *before, *after; /* may be the same */
+    resmon_bench *before, *after; /* may be the same object */
 };
 
 static void free_sides(struct sides *sides)
@@ -52,7 +52,7 @@ static bool load_sides(const struct cli_arguments *arguments, struct sides *side
 
 /* ---- the rules ---------------------------------------------------------------------------- */
 
-/* All of it, up to a bound; false, and a line that says why. */
+/* Reads a file of rules; false, and a message: it cannot be read, or is too long. */
 static bool read_rules(const char *path, char *text)
 {
     FILE *file = fopen(path, "re");
@@ -69,17 +69,16 @@ static bool read_rules(const char *path, char *text)
     return is_read;
 }
 
-/* The rules of --fail and --gate, else of the file that stands here; "" and `ret_is_said` false:
- * none.
- */
-static bool collect_rules(const struct cli_arguments *arguments, char *text, bool *ret_is_said)
+/* The rules of --fail and --gate, else of the file .resmon-gate.  `ret_is_given` false: no rules
+ * are given, and the defaults apply. */
+static bool collect_rules(const struct cli_arguments *arguments, char *text, bool *ret_is_given)
 {
     const char *rule, *path = cli_value(arguments, "gate");
     size_t used = 0;
     text[0] = '\0';
     path = path == NULL && !cli_has(arguments, "fail") && access(GATE_FILE, F_OK) == 0 ? GATE_FILE
                                                                                        : path;
-    *ret_is_said = path != NULL || cli_has(arguments, "fail");
+    *ret_is_given = path != NULL || cli_has(arguments, "fail");
     if (path != NULL && !read_rules(path, text)) {
         return false;
     }
@@ -130,7 +129,7 @@ static bool has_one(const resmon_bench *bench)
     return resmon_bench_count(bench) == 1;
 }
 
-/* Which two groups; false, and a line that says why. */
+/* Chooses the two groups; false, and a message: a side does not have the command. */
 static bool choose(const struct cli_arguments *arguments, const struct sides *sides,
                    size_t *ret_before, size_t *ret_after)
 {
@@ -169,7 +168,7 @@ static int status_of(const struct cli_arguments *arguments, int32_t verdict)
                                                    : 0;
 }
 
-/* That all of it can be had is known before files are read. */
+/* Checks the options before files are read. */
 static bool check(const struct cli_arguments *arguments)
 {
     const char *path, *inconclusive = cli_value(arguments, "inconclusive");
@@ -187,7 +186,7 @@ static bool check(const struct cli_arguments *arguments)
     return true;
 }
 
-/* A run of each side, for pages, where the sides are files of runs. */
+/* Loads a run of each side for the HTML report, if the sides are files of runs. */
 static void load_shown(const struct cli_arguments *arguments, resmon_run *runs[2])
 {
     const char *path;
@@ -208,12 +207,12 @@ static int compare(const struct cli_arguments *arguments, const struct sides *si
     static char rules[MOST_RULES];
     resmon_diff *diff = NULL;
     size_t before, after;
-    bool is_said;
-    if (!choose(arguments, sides, &before, &after) || !collect_rules(arguments, rules, &is_said)) {
+    bool is_given;
+    if (!choose(arguments, sides, &before, &after) || !collect_rules(arguments, rules, &is_given)) {
         return CLI_USAGE;
     }
     if (!cli_check("diff", resmon_diff_make(sides->before, before, sides->after, after,
-                                            is_said ? rules : NULL, &diff))) {
+                                            is_given ? rules : NULL, &diff))) {
         return CLI_USAGE;
     }
     resmon_run *runs[2] = {NULL};

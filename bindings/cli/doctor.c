@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* resmon doctor: what can be measured here, by this user, and what to do so that more can. */
+/* resmon doctor: reports what this user can measure on this machine, and how to enable the rest. */
 #include <string.h>
 
 #include <resmon/doctor.h>
@@ -8,10 +8,10 @@
 #include "arguments.h"
 #include "say.h"
 
-/* By RESMON_DOCTOR_FILE_*. */
+/* Indexed by RESMON_DOCTOR_FILE_*. */
 static const char *const files[] = {"all", "sysusers", "udev", "tmpfiles", "sysctl"};
 
-/* -1: there is no such file. */
+/* -1: no such file. */
 static int find_file(const char *name)
 {
     for (int i = 0; i < (int)(sizeof files / sizeof *files); i++) {

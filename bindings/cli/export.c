@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* resmon export: a run in another format. */
+/* resmon export: writes a run in another format. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +14,7 @@
 #include "output.h"
 #include "say.h"
 
-/* Of several runs there is one thing to make: a trace. */
+/* Several runs can only be exported as a trace. */
 static bool is_trace(const char *output, const char *format)
 {
     resmon_sink_kind kind = {.struct_size = sizeof kind, .name = format};
@@ -22,7 +22,7 @@ static bool is_trace(const char *output, const char *format)
            strcmp(kind.name, "trace") == 0;
 }
 
-/* Forms of a benchmark; "bench" is its own. */
+/* Formats of benchmarks. */
 static const struct {
     const char *format, *form;
 } benches[] = {{"bench", "json"}, {"bmf", "bmf"}, {"github", "github"}, {"go", "go"}};
@@ -65,7 +65,7 @@ static bool copy_to_stdout(const char *path)
     return cli_print("export", "") && is_read;
 }
 
-/* Writers of files replace them as a whole: there is one first, in a directory of its own. */
+/* Sinks replace files atomically, so the run is first written to a temporary directory. */
 static bool write_to_stdout(const resmon_run *run, const char *format)
 {
     static const char *const names[] = {"run", "run-columns.csv"};

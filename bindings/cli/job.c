@@ -341,7 +341,7 @@ static bool make_words(const struct cli_arguments *arguments, const struct cli_j
     cli_words_add(words, "--quiet");
     cli_words_add(words, "--job=%s", id);
     cli_words_add(words, "--output=%s/", directory);
-    cli_words_add_said(words, arguments);
+    cli_words_add_given(words, arguments);
     free(program);
     free(directory);
     return true;

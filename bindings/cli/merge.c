@@ -18,8 +18,8 @@
 #include "output.h"
 #include "say.h"
 
-#define MOST_SAID    20 /* messages about files that are left out */
-#define MOST_AT_ONCE 16 /* files that are loaded at a time, each by a thread */
+#define MOST_MESSAGES 20 /* messages about files that are left out */
+#define MOST_AT_ONCE  16 /* files that are loaded at a time, each by a thread */
 
 /* ---- loading -------------------------------------------------------------------------------- */
 
@@ -79,7 +79,7 @@ struct merging {
 static void leave_out(struct merging *merging, const struct loading *loading)
 {
     merging->left_out++;
-    if (!merging->is_quiet && merging->left_out <= MOST_SAID) {
+    if (!merging->is_quiet && merging->left_out <= MOST_MESSAGES) {
         cli_say(merging->verb, "%s is left out: %s", loading->path, loading->why);
     }
 }
@@ -153,8 +153,8 @@ static resmon_run *merge_files(const char *verb, const struct cli_job_files *fil
     if (!is_well) {
         cli_say(verb, "out of memory for the runs of a job");
     }
-    if (merging.left_out > MOST_SAID) {
-        cli_say(verb, "and %zu more files are left out", merging.left_out - MOST_SAID);
+    if (merging.left_out > MOST_MESSAGES) {
+        cli_say(verb, "and %zu more files are left out", merging.left_out - MOST_MESSAGES);
     }
     resmon_run *run = is_well ? make(&merging) : NULL;
     resmon_merge_free(merging.merge);
@@ -200,7 +200,7 @@ static void say_missing(const char *verb, const struct cli_job_place *place, con
 /* A monitor of the machine alone, with the interval of the command line. */
 static resmon_monitor *watch_machine(const struct cli_arguments *arguments, const char *recording)
 {
-    const struct cli_said *interval = cli_said_of(arguments, "interval");
+    const struct cli_given *interval = cli_given_of(arguments, "interval");
     struct cli_text text = {.text = NULL};
     resmon_monitor *monitor = NULL;
     cli_text_add(&text, "domains", CLI_MACHINE_DOMAINS("cgroup+"));

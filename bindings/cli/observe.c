@@ -38,7 +38,7 @@ static bool settle(struct cli_observing *observing, struct cli_text *text)
     if (directory == NULL) {
         return true;
     }
-    if (cli_said_of(observing->arguments, "record") != NULL) {
+    if (cli_given_of(observing->arguments, "record") != NULL) {
         cli_say(verb, "--record cannot be combined with a directory, which has its own recording");
         return false;
     }
@@ -56,12 +56,12 @@ static resmon_status make(const struct cli_arguments *arguments, pid_t pid, cons
 {
     char number[32];
     for (size_t i = 0; i < arguments->of_library_count; i++) {
-        const struct cli_said *said = &arguments->of_library[i];
-        if (is_of_monitor(said->key)) {
-            cli_text_add(&text, said->key, said->value);
+        const struct cli_given *given = &arguments->of_library[i];
+        if (is_of_monitor(given->key)) {
+            cli_text_add(&text, given->key, given->value);
         }
     }
-    if (cli_said_of(arguments, "lines") != NULL && cli_said_of(arguments, "stacks") == NULL) {
+    if (cli_given_of(arguments, "lines") != NULL && cli_given_of(arguments, "stacks") == NULL) {
         cli_text_add(&text, "stacks", "cpu+memory");
     }
     if (pid != 0) {
@@ -141,9 +141,9 @@ void cli_observe_free(struct cli_observing *observing)
 
 /* ---- the end ------------------------------------------------------------------------------ */
 
-const struct cli_said *cli_said_of(const struct cli_arguments *arguments, const char *key)
+const struct cli_given *cli_given_of(const struct cli_arguments *arguments, const char *key)
 {
-    const struct cli_said *found = NULL;
+    const struct cli_given *found = NULL;
     for (size_t i = 0; i < arguments->of_library_count; i++) {
         found = strcmp(arguments->of_library[i].key, key) == 0 ? &arguments->of_library[i] : found;
     }
@@ -167,10 +167,10 @@ static bool check_outputs(const char *verb, resmon_monitor *monitor)
 static void print(const struct cli_arguments *arguments, resmon_monitor *monitor,
                   const resmon_run *run, bool is_well)
 {
-    const struct cli_said *summary = cli_said_of(arguments, "summary");
-    const struct cli_said *lines = cli_said_of(arguments, "lines");
+    const struct cli_given *summary = cli_given_of(arguments, "summary");
+    const struct cli_given *lines = cli_given_of(arguments, "lines");
     bool has_outputs = resmon_monitor_sink_count(monitor) > 0 || cli_has(arguments, "output") ||
-                       cli_said_of(arguments, "record") != NULL;
+                       cli_given_of(arguments, "record") != NULL;
     bool wants_full =
         summary != NULL && summary->value != NULL && strcmp(summary->value, "full") == 0;
     if ((!has_outputs || summary != NULL || !is_well) && !cli_has(arguments, "quiet")) {

@@ -47,6 +47,6 @@ bool cli_group_out_of_memory(resmon_monitor *monitor);
 const char *cli_observe_directory(const struct cli_arguments *arguments);
 
 /** The last occurrence of a library option on the command line; NULL: none. */
-const struct cli_said *cli_said_of(const struct cli_arguments *arguments, const char *key);
+const struct cli_given *cli_given_of(const struct cli_arguments *arguments, const char *key);
 
 #endif

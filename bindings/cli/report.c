@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* resmon report and resmon recover: what a run was, from its file. */
+/* resmon report and resmon recover: the report of a run from its file. */
 #define _GNU_SOURCE /* open_memstream */
 #include <stdio.h>
 #include <stdlib.h>
@@ -52,7 +52,7 @@ static bool report_all(const struct cli_arguments *arguments, double width, FILE
     return is_well;
 }
 
-/* In one piece, as all files of ours. */
+/* Renders all reports first, as files are replaced atomically. */
 static bool write_file(const struct cli_arguments *arguments, double width, const char *path)
 {
     char *text = NULL;
@@ -65,7 +65,7 @@ static bool write_file(const struct cli_arguments *arguments, double width, cons
     return is_well;
 }
 
-/* One page of all runs. */
+/* Writes one page with all runs. */
 static bool write_page(const struct cli_arguments *arguments, const char *path, const char *form)
 {
     const resmon_page_options options = {.struct_size = sizeof options,

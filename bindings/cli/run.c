@@ -74,7 +74,7 @@ static bool needs_first_moment(const struct cli_arguments *arguments)
     static const char *const keys[] = {"counters", "stacks", "lines", "each", "record"};
     bool is_needed = cli_has(arguments, "live") || cli_observe_directory(arguments) != NULL;
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
-        is_needed |= cli_said_of(arguments, keys[i]) != NULL;
+        is_needed |= cli_given_of(arguments, keys[i]) != NULL;
     }
     return is_needed || access("/dev/nvidiactl", F_OK) == 0 || is_in_job();
 }
@@ -234,8 +234,8 @@ static bool is_of_programs(const char *key)
  * none.  False: the options are wrong. */
 static bool set_program_options(const struct cli_arguments *arguments, struct cli_text *asked)
 {
-    const struct cli_said *scopes = cli_said_of(arguments, "scopes");
-    const struct cli_said *domains = cli_said_of(arguments, "domains");
+    const struct cli_given *scopes = cli_given_of(arguments, "scopes");
+    const struct cli_given *domains = cli_given_of(arguments, "domains");
     uint64_t bits = 0;
     bool is_checked =
         scopes != NULL && (scopes->value == NULL || strcmp(scopes->value, "none") != 0);
@@ -247,9 +247,9 @@ static bool set_program_options(const struct cli_arguments *arguments, struct cl
         cli_text_add(asked, "domains", "process");
     }
     for (size_t i = 0; i < arguments->of_library_count; i++) {
-        const struct cli_said *said = &arguments->of_library[i];
-        if (is_of_programs(said->key)) {
-            cli_text_add(asked, said->key, said->value);
+        const struct cli_given *given = &arguments->of_library[i];
+        if (is_of_programs(given->key)) {
+            cli_text_add(asked, given->key, given->value);
         }
     }
     return true;

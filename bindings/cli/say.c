@@ -115,8 +115,8 @@ bool cli_print_made(const char *verb, resmon_status status, char *text)
 unsigned cli_columns(int fd)
 {
     struct winsize size = {0};
-    const char *said = getenv("COLUMNS"); /* without a terminal */
-    unsigned long columns = said != NULL && said[0] != '\0' ? strtoul(said, NULL, 10) : 0;
+    const char *given = getenv("COLUMNS"); /* without a terminal */
+    unsigned long columns = given != NULL && given[0] != '\0' ? strtoul(given, NULL, 10) : 0;
     if (ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) {
         columns = size.ws_col;
     }

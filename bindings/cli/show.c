@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* resmon show: one table of a run; resmon metrics: what there is to measure. */
+/* resmon show: one table of a run; resmon metrics: the list of all metrics. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 
 #define CATALOGUE "catalogue"
 
-#define UNBROKEN 100000 /* columns: a row is a line for who reads it from a pipe */
+#define UNBROKEN 100000 /* columns: in a pipe, each row is one line */
 
 static char *table_of(const struct cli_arguments *arguments, const resmon_run *run,
                       const char *name, const char *match)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* resmon trend: how figures went from one benchmark to the next. */
+/* resmon trend: values of benchmarks over time. */
 #define _GNU_SOURCE /* scandir() */
 #include <dirent.h>
 #include <errno.h>
@@ -19,14 +19,14 @@
 
 struct trend {
     resmon_trend *trend;
-    resmon_bench **benches; /* that live as long */
+    resmon_bench **benches; /* used by the trend */
     size_t count;
-    size_t left_out; /* files */
+    size_t left_out; /* files that are no benchmarks */
 };
 
 /* ---- files -------------------------------------------------------------------------------- */
 
-/* A benchmark, or a run as one; NULL: it is neither, which is said. */
+/* Loads a benchmark, or a run as a benchmark; NULL, and a message: it is neither. */
 static resmon_bench *load(const char *path)
 {
     resmon_bench *bench = NULL;
@@ -45,7 +45,7 @@ static resmon_bench *load(const char *path)
     return bench;
 }
 
-/* "trend/3f2a91c.json" is called "3f2a91c". */
+/* The label of "trend/3f2a91c.json" is "3f2a91c". */
 static bool add_as(struct trend *trend, const char *path, const resmon_bench *bench)
 {
     const char *slash = strrchr(path, '/'), *name = slash != NULL ? slash + 1 : path;
@@ -60,7 +60,7 @@ static bool add_as(struct trend *trend, const char *path, const resmon_bench *be
     return cli_check("trend", status);
 }
 
-/* False: no memory. */
+/* False: out of memory. */
 static bool add_file(struct trend *trend, const char *path)
 {
     resmon_bench *bench = load(path);
@@ -80,7 +80,7 @@ static int is_document(const struct dirent *entry)
            strcmp(entry->d_name + length - ending, ENDING) == 0;
 }
 
-/* All documents in it; false, and a line that says why. */
+/* Adds all documents in a directory; false, and a message: that failed. */
 static bool add_directory(struct trend *trend, const char *path)
 {
     struct dirent **entries = NULL;
