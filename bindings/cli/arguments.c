@@ -70,6 +70,24 @@ void cli_words_add_given(struct cli_words *words, const struct cli_arguments *ar
     }
 }
 
+void cli_words_add_all(struct cli_words *words, char *const *more)
+{
+    for (; *more != NULL; more++) {
+        cli_words_add(words, "%s", *more);
+    }
+}
+
+char *cli_line_of(char *const *words, size_t count)
+{
+    struct cli_text line = {.text = NULL};
+    cli_text_put(&line, "", 0);
+    for (size_t i = 0; i < count; i++) {
+        cli_text_put(&line, " ", i > 0 ? 1 : 0);
+        cli_text_put(&line, words[i], strlen(words[i]));
+    }
+    return line.text;
+}
+
 void cli_words_free(struct cli_words *words)
 {
     for (size_t i = 0; i < words->count; i++) {

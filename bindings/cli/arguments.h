@@ -35,7 +35,13 @@ struct cli_words {
 /** Adds a formatted word. */
 __attribute__((format(printf, 2, 3))) void cli_words_add(struct cli_words *words,
                                                          const char *format, ...);
+
+/** Adds words of another list, ended by NULL. */
+void cli_words_add_all(struct cli_words *words, char *const *more);
 void cli_words_free(struct cli_words *words);
+
+/** Joins words by spaces.  Free the result. */
+char *cli_line_of(char *const *words, size_t count);
 
 struct cli_given {
     const char *key;

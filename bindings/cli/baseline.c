@@ -5,10 +5,8 @@
  * The order of work and idle periods alternates: A B, B A, A B, ...  Slow changes, such as those of
  * the temperature or of other load, then affect both sides equally.
  */
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include <resmon/resmon.h>
 
@@ -34,14 +32,6 @@ static int fail(const char *what)
 {
     cli_say("baseline", "%s: %s", what, resmon_last_error());
     return CLI_RUN_FAILED;
-}
-
-static void pause_for(double seconds)
-{
-    struct timespec left = {.tv_sec = (time_t)seconds};
-    left.tv_nsec = (long)((seconds - (double)left.tv_sec) * 1e9);
-    while (nanosleep(&left, &left) != 0 && errno == EINTR) {
-    }
 }
 
 /* Returns the exit status.  If a signal ends the command, it ends this process, too. */
@@ -127,10 +117,10 @@ static int run_rounds(struct rounds *rounds)
     for (size_t i = 0; i < rounds->count && code == 0; i++) {
         int (*const first)(struct rounds *) = i % 2 == 0 ? work : idle;
         int (*const second)(struct rounds *) = i % 2 == 0 ? idle : work;
-        pause_for(rounds->pause_s);
+        cli_sleep(rounds->pause_s);
         code = first(rounds);
         if (code == 0) {
-            pause_for(rounds->pause_s);
+            cli_sleep(rounds->pause_s);
             code = second(rounds);
         }
     }

@@ -60,27 +60,13 @@ struct bench {
 
 /* ---- commands, between "--" --------------------------------------------------------------- */
 
-static char *join(char **words)
-{
-    size_t room = 1, used = 0;
-    for (size_t i = 0; words[i] != NULL; i++) {
-        room += strlen(words[i]) + 1;
-    }
-    char *line = cli_grow(NULL, room);
-    line[0] = '\0';
-    for (size_t i = 0; words[i] != NULL; i++) {
-        used += (size_t)snprintf(line + used, room - used, "%s%s", i > 0 ? " " : "", words[i]);
-    }
-    return line;
-}
-
 /* One word with spaces is run by the shell. */
-static void add_command(struct commands *commands, char **words)
+static void add_command(struct commands *commands, char **words, size_t count)
 {
     struct command *command = &commands->at[commands->count++];
-    command->name = join(words);
+    command->name = cli_line_of(words, count);
     command->words = words;
-    if (words[1] == NULL && strchr(words[0], ' ') != NULL) {
+    if (count == 1 && strchr(words[0], ' ') != NULL) {
         static char shell[] = "/bin/sh", option[] = "-c";
         command->shell[0] = shell;
         command->shell[1] = option;
@@ -102,7 +88,7 @@ static bool split(struct commands *commands, char **words, size_t count)
             return false;
         }
         words[at] = NULL;
-        add_command(commands, words + first);
+        add_command(commands, words + first, at - first);
         first = at + 1;
     }
     return true;
@@ -319,9 +305,7 @@ static int run_observed(const struct bench *bench, const struct command *command
 {
     struct cli_words words = {.at = NULL};
     add_run(&words, bench);
-    for (size_t i = 0; command->words[i] != NULL; i++) {
-        cli_words_add(&words, "%s", command->words[i]);
-    }
+    cli_words_add_all(&words, command->words);
     int last = cli_has(bench->arguments, "show-output") ? -1 : STDERR_FILENO;
     const struct cli_child child = cli_launch_run("/proc/self/exe", words.at, STDIN_FILENO, last);
     cli_words_free(&words);

@@ -12,16 +12,14 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <resmon/resmon.h>
 
 #include "arguments.h"
 #include "job.h"
+#include "launch.h"
 #include "say.h"
-
-#define MOST_WORDS 32 /* of a launcher, before the command */
 
 extern char **environ;
 
@@ -97,31 +95,26 @@ static void unset_step_options(void)
  * a node.  `part` NULL: the job is not heterogeneous. */
 static void exec_srun(size_t count, const char *part, char *const *words)
 {
-    char nodes[32], tasks[32], group[32];
-    char *srun[] = {"srun",
-                    nodes,
-                    tasks,
-                    "--ntasks-per-node=1",
-                    "--overlap",
-                    "--mpi=none",
-                    "--no-kill",
-                    "--kill-on-bad-exit=0",
-                    "--wait=0",
-                    "--input=none",
-                    part != NULL ? group : "--quiet",
-                    "--quiet"};
-    size_t own = sizeof srun / sizeof *srun, length = 0;
-    (void)snprintf(nodes, sizeof nodes, "--nodes=%zu", count);
-    (void)snprintf(tasks, sizeof tasks, "--ntasks=%zu", count);
-    (void)snprintf(group, sizeof group, "--het-group=%s", part != NULL ? part : "");
-    while (words[length] != NULL) {
-        length++;
+    static char *const options[] = {"--ntasks-per-node=1",
+                                    "--overlap",
+                                    "--mpi=none",
+                                    "--no-kill",
+                                    "--kill-on-bad-exit=0",
+                                    "--wait=0",
+                                    "--input=none",
+                                    "--quiet",
+                                    NULL};
+    struct cli_words all = {.at = NULL};
+    cli_words_add(&all, "srun");
+    cli_words_add(&all, "--nodes=%zu", count);
+    cli_words_add(&all, "--ntasks=%zu", count);
+    cli_words_add_all(&all, options);
+    if (part != NULL) {
+        cli_words_add(&all, "--het-group=%s", part);
     }
-    char **all = cli_grow(NULL, (own + length + 1) * sizeof *all);
-    memcpy(all, srun, sizeof srun);
-    memcpy(all + own, words, (length + 1) * sizeof *all);
+    cli_words_add_all(&all, words);
     unset_step_options();
-    (void)execvp(all[0], all);
+    (void)execvp(all.at[0], all.at);
     cli_say("job", "srun cannot be executed: %s", strerror(errno));
     _exit(CLI_NOT_FOUND);
 }
@@ -198,33 +191,13 @@ static char *remote_line(char *const *words)
 
 static void exec_remote(const char *shell, const char *host, char *const *words)
 {
-    char *all[MOST_WORDS + 3];
-    char *copy = cli_grow(NULL, strlen(shell) + 1);
-    size_t count = 0;
-    (void)memcpy(copy, shell, strlen(shell) + 1);
-    for (char *word = strtok(copy, " "); word != NULL && count < MOST_WORDS;
-         word = strtok(NULL, " ")) {
-        all[count++] = word;
+    struct cli_words all = {.at = NULL};
+    for (const char *at = shell; *(at += strspn(at, " ")) != '\0'; at += strcspn(at, " ")) {
+        cli_words_add(&all, "%.*s", (int)strcspn(at, " "), at);
     }
-    char *name = cli_grow(NULL, strlen(host) + 1);
-    (void)memcpy(name, host, strlen(host) + 1);
-    all[count++] = name;
-    all[count++] = remote_line(words);
-    all[count] = NULL;
-    (void)execvp(all[0], all);
-}
-
-static char **with_word(char *const *words, char *more)
-{
-    size_t count = 0;
-    while (words[count] != NULL) {
-        count++;
-    }
-    char **all = cli_grow(NULL, (count + 2) * sizeof *all);
-    memcpy(all, words, count * sizeof *all);
-    all[count] = more;
-    all[count + 1] = NULL;
-    return all;
+    cli_words_add(&all, "%s", host);
+    cli_words_add(&all, "%s", remote_line(words));
+    (void)execvp(all.at[0], all.at);
 }
 
 /* Starts a monitor on each node.  Its standard input is a pipe without data, which is closed when
@@ -273,7 +246,7 @@ static void detach(const char *log)
  * background process ends.  Slurm ends its steps itself.  `shell`: words of another remote shell,
  * separated by spaces; NULL: the remote shell of the batch system.
  * Returns the background process, or -1 with errno. */
-static pid_t start_on_nodes(const resmon_job *job, char *const *words, const char *log,
+static pid_t start_on_nodes(const resmon_job *job, struct cli_words *words, const char *log,
                             const char *shell)
 {
     const resmon_job_info info = info_of(job);
@@ -284,11 +257,11 @@ static pid_t start_on_nodes(const resmon_job *job, char *const *words, const cha
     }
     detach(log);
     if (shell == NULL && !is_alone && strcmp(info.system, "slurm") == 0) {
-        start_steps(job, words);
+        start_steps(job, words->at);
         _exit(0);
     }
-    static char until_eof[] = "--until-eof";
-    start_each(job, with_word(words, until_eof), shell != NULL ? shell : shell_of(info.system));
+    cli_words_add(words, "--until-eof");
+    start_each(job, words->at, shell != NULL ? shell : shell_of(info.system));
     _exit(0);
 }
 
@@ -297,13 +270,7 @@ static pid_t start_on_nodes(const resmon_job *job, char *const *words, const cha
 #define DIRECTORY  "resmon"
 #define TRIES      200 /* checks whether the first monitor has begun, or all have ended */
 #define MORE_TRIES 50  /* checks whether more monitors have begun */
-#define WAIT_NS    100000000L
-
-static void pause_a_little(void)
-{
-    const struct timespec wait = {.tv_nsec = WAIT_NS};
-    (void)nanosleep(&wait, NULL);
-}
+#define WAIT_S     0.1
 
 /* Sets the directory of this job; false, and a message: there is no job, or no directory. */
 static bool settle(const struct cli_arguments *arguments, struct cli_job_place *place)
@@ -364,7 +331,7 @@ static size_t wait_for_nodes(const struct cli_job_place *place, size_t before, s
     bool has_ended = false;
     for (int idle = 0; idle < (count > 0 ? MORE_TRIES : TRIES) && count < nodes && !has_ended;
          idle++) {
-        pause_a_little();
+        cli_sleep(WAIT_S);
         has_ended = waitpid(pid, NULL, WNOHANG) == pid;
         size_t now = monitors_of(place);
         idle = now > before + count ? 0 : idle;
@@ -374,7 +341,7 @@ static size_t wait_for_nodes(const struct cli_job_place *place, size_t before, s
 }
 
 static int launch(const struct cli_arguments *arguments, const struct cli_job_place *place,
-                  const resmon_job *job, char *const *words)
+                  const resmon_job *job, struct cli_words *words)
 {
     char log[CLI_JOB_PATH_BYTES];
     size_t nodes = count_nodes(job), before = monitors_of(place);
@@ -406,7 +373,7 @@ static int start(const struct cli_arguments *arguments, const struct cli_job_pla
     if (job == NULL) {
         cli_say("job", "%s", resmon_last_error());
     } else if (make_words(arguments, place, info.id, &words)) {
-        result = launch(arguments, place, job, words.at);
+        result = launch(arguments, place, job, &words);
     }
     cli_words_free(&words);
     resmon_job_free(job);
@@ -424,7 +391,7 @@ static void wait_for_ends(const struct cli_job_place *place, struct cli_job_file
         if (!cli_job_list("job", place->directory, place->job, files) || files->monitors == 0) {
             return;
         }
-        pause_a_little();
+        cli_sleep(WAIT_S);
     }
 }
 

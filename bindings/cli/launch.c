@@ -17,7 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "command.h"
+#include "arguments.h"
 #include "say.h"
 #include "screen.h"
 #include "watch.h"
@@ -32,6 +32,14 @@ static int64_t now_ns(void)
 double cli_now_s(void)
 {
     return (double)now_ns() * 1e-9;
+}
+
+void cli_sleep(double seconds)
+{
+    struct timespec left = {.tv_sec = (time_t)seconds};
+    left.tv_nsec = (long)((seconds - (double)left.tv_sec) * 1e9);
+    while (nanosleep(&left, &left) != 0 && errno == EINTR) {
+    }
 }
 
 /* ---- signals ------------------------------------------------------------------------------ */
@@ -173,16 +181,11 @@ void cli_launch_hand_to(pid_t pid)
 /* As execvp(3) does: a script without "#!" is run by the shell. */
 static int spawn_script(char **words, const posix_spawn_file_actions_t *actions, pid_t *ret_pid)
 {
-    static char shell[] = "/bin/sh";
-    size_t count = 0;
-    while (words[count] != NULL) {
-        count++;
-    }
-    char **all = cli_grow(NULL, (count + 2) * sizeof *all);
-    all[0] = shell;
-    memcpy(all + 1, words, (count + 1) * sizeof *all);
-    int error = posix_spawn(ret_pid, shell, actions, NULL, all, environ);
-    free(all);
+    struct cli_words all = {.at = NULL};
+    cli_words_add(&all, "/bin/sh");
+    cli_words_add_all(&all, words);
+    int error = posix_spawn(ret_pid, all.at[0], actions, NULL, all.at, environ);
+    cli_words_free(&all);
     return error;
 }
 

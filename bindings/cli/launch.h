@@ -69,6 +69,9 @@ struct cli_child cli_launch_run(const char *program, char **words, int first, in
 /** CLOCK_MONOTONIC, in seconds. */
 double cli_now_s(void);
 
+/** Sleeps for this time, also if signals arrive. */
+void cli_sleep(double seconds);
+
 /** Forks the process of the command, which waits at the gate.  Call it early: ru_maxrss of the
  * command is at least the RSS of this process at the fork.  From now on, signals are forwarded to
  * the command instead of ending this process, so that it can clean up.  `kept`, which may be NULL,

@@ -6,13 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <resmon/resmon.h>
 
 #include "arguments.h"
-#include "command.h"
+#include "launch.h"
 #include "observe.h"
 #include "say.h"
 #include "screen.h"
@@ -144,8 +143,7 @@ static int print_once(struct live *live)
     unsigned columns = cli_columns(STDOUT_FILENO);
     live->view.frame.columns = columns >= LEAST_COLUMNS ? columns : 100;
     if (live->source.path == NULL) {
-        const struct timespec pause = {1, 0};
-        (void)nanosleep(&pause, NULL); /* rates need two samples */
+        cli_sleep(1.0); /* rates need two samples */
     }
     look(&live->view);
     make(&live->view);

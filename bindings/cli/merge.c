@@ -7,13 +7,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <resmon/merge.h>
 #include <resmon/resmon.h>
 
 #include "arguments.h"
+#include "launch.h"
 #include "observe.h"
 #include "output.h"
 #include "say.h"
@@ -163,14 +163,13 @@ static resmon_run *merge_files(const char *verb, const struct cli_job_files *fil
 
 /* ---- at the end of a rank --------------------------------------------------------------- */
 
-#define TRIES   20 /* checks whether all ranks have ended */
-#define WAIT_NS 250000000L
+#define TRIES  20 /* checks whether all ranks have ended */
+#define WAIT_S 0.25
 
 /* Lists the files of the job when all ranks have ended, or after TRIES checks. */
 static void wait_for_all(const char *verb, const struct cli_job_place *place,
                          struct cli_job_files *files)
 {
-    const struct timespec wait = {.tv_nsec = WAIT_NS};
     for (int tries = 0; tries < TRIES; tries++) {
         cli_job_files_free(files);
         if (!cli_job_list(verb, place->directory, place->job, files) ||
@@ -178,7 +177,7 @@ static void wait_for_all(const char *verb, const struct cli_job_place *place,
              (!place->is_monitor || files->monitors == 0))) {
             return;
         }
-        (void)nanosleep(&wait, NULL);
+        cli_sleep(WAIT_S);
     }
 }
 
@@ -221,7 +220,6 @@ static resmon_monitor *watch_machine(const struct cli_arguments *arguments, cons
 
 void cli_gather_machine(const struct cli_observing *observing, const struct cli_node_ranks *ranks)
 {
-    const struct timespec wait = {.tv_nsec = WAIT_NS};
     const struct cli_job_place *place = &observing->place;
     char recording[CLI_JOB_PATH_BYTES], document[CLI_JOB_PATH_BYTES];
     resmon_run *run = NULL;
@@ -232,7 +230,7 @@ void cli_gather_machine(const struct cli_observing *observing, const struct cli_
     }
     resmon_monitor *monitor = watch_machine(observing->arguments, recording);
     while (monitor != NULL && cli_node_ranks_are_left(ranks)) {
-        (void)nanosleep(&wait, NULL);
+        cli_sleep(WAIT_S);
     }
     if (monitor != NULL && resmon_monitor_stop(monitor) == RESMON_OK &&
         resmon_monitor_snapshot(monitor, &run) == RESMON_OK &&

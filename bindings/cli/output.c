@@ -194,23 +194,21 @@ extern char **environ;
 static bool run_python(const struct task *task, char *const *sources, size_t count,
                        const char *target)
 {
-    static char python[] = "python3", command[] = "-c";
     char script[SCRIPT_BYTES];
-    char **words = cli_grow(NULL, (count + 5) * sizeof *words);
-    char *copy = cli_grow(NULL, strlen(target) + 1);
+    struct cli_words words = {.at = NULL};
     pid_t child = -1;
     int status = -1;
     (void)snprintf(script, sizeof script, python_frame, task->verb, task->what, task->advice,
                    task->verb, task->call, task->verb);
-    words[0] = python;
-    words[1] = command;
-    words[2] = script;
-    words[3] = memcpy(copy, target, strlen(target) + 1);
-    memcpy(words + 4, sources, count * sizeof *words);
-    words[4 + count] = NULL;
-    int error = posix_spawnp(&child, python, NULL, NULL, words, environ);
-    free(copy);
-    free(words);
+    cli_words_add(&words, "python3");
+    cli_words_add(&words, "-c");
+    cli_words_add(&words, "%s", script);
+    cli_words_add(&words, "%s", target);
+    for (size_t i = 0; i < count; i++) {
+        cli_words_add(&words, "%s", sources[i]);
+    }
+    int error = posix_spawnp(&child, words.at[0], NULL, NULL, words.at, environ);
+    cli_words_free(&words);
     if (error != 0) {
         cli_say(task->verb, "%s python3, which cannot be started: %s", task->what, strerror(error));
         return false;

@@ -29,21 +29,12 @@ struct running {
 /* The command line to show in the run; with --redact, without its arguments. */
 static char *command_line(const struct cli_arguments *arguments)
 {
-    size_t room = sizeof " ...";
-    for (size_t i = 0; i < arguments->word_count; i++) {
-        room += strlen(arguments->words[i]) + 1;
-    }
-    char *line = cli_grow(NULL, room);
-    char *at = line + snprintf(line, room, "%s", arguments->words[0]);
+    static char more[] = "...";
+    char *const redacted[] = {arguments->words[0], more};
     if (cli_has(arguments, "redact")) {
-        (void)snprintf(at, room - (size_t)(at - line), "%s",
-                       arguments->word_count > 1 ? " ..." : "");
-        return line;
+        return cli_line_of(redacted, arguments->word_count > 1 ? 2 : 1);
     }
-    for (size_t i = 1; i < arguments->word_count; i++) {
-        at += snprintf(at, room - (size_t)(at - line), " %s", arguments->words[i]);
-    }
-    return line;
+    return cli_line_of(arguments->words, arguments->word_count);
 }
 
 /* Lets the command begin, and subtracts the resource use of its process until then. */

@@ -70,19 +70,14 @@ int cli_show(const struct cli_arguments *arguments)
 
 int cli_metrics(const struct cli_arguments *arguments)
 {
-    struct cli_text words = {.text = NULL};
-    cli_text_put(&words, "", 0);
-    for (size_t i = 0; i < arguments->word_count; i++) {
-        cli_text_put(&words, " ", i > 0 ? 1 : 0);
-        cli_text_put(&words, arguments->words[i], strlen(arguments->words[i]));
-    }
-    char *text = table_of(arguments, NULL, CATALOGUE, words.text);
+    char *match = cli_line_of(arguments->words, arguments->word_count);
+    char *text = table_of(arguments, NULL, CATALOGUE, match);
     bool is_there = text != NULL && text[0] != '\0' && strcmp(text, "[]\n") != 0;
     if (text != NULL && !is_there) {
         cli_say("metrics", "there is no metric whose name contains '%.64s'", arguments->words[0]);
     }
     bool is_printed = is_there && cli_print("metrics", text);
     resmon_text_free(text);
-    cli_text_free(&words);
+    free(match);
     return is_printed ? 0 : CLI_FAILED;
 }
