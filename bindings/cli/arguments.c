@@ -14,9 +14,9 @@
 
 void cli_text_put(struct cli_text *text, const char *bytes, size_t length)
 {
-    if (text->length + length + 1 > text->room) {
-        text->room = 2 * (text->length + length + 1);
-        text->text = cli_grow(text->text, text->room);
+    if (text->length + length + 1 > text->capacity) {
+        text->capacity = 2 * (text->length + length + 1);
+        text->text = cli_grow(text->text, text->capacity);
     }
     memcpy(text->text + text->length, bytes, length);
     text->length += length;
@@ -46,15 +46,31 @@ void cli_text_free(struct cli_text *text)
 
 /* ---- words of a command ------------------------------------------------------------------- */
 
+__attribute__((format(printf, 1, 0))) static char *format_text(const char *format, va_list values)
+{
+    va_list again;
+    va_copy(again, values);
+    size_t bytes = (size_t)vsnprintf(NULL, 0, format, values) + 1;
+    char *text = cli_grow(NULL, bytes);
+    (void)vsnprintf(text, bytes, format, again);
+    va_end(again);
+    return text;
+}
+
+char *cli_format(const char *format, ...)
+{
+    va_list values;
+    va_start(values, format);
+    char *text = format_text(format, values);
+    va_end(values);
+    return text;
+}
+
 void cli_words_add(struct cli_words *words, const char *format, ...)
 {
-    va_list values, again;
+    va_list values;
     va_start(values, format);
-    va_copy(again, values);
-    size_t room = (size_t)vsnprintf(NULL, 0, format, values) + 1;
-    char *word = cli_grow(NULL, room);
-    (void)vsnprintf(word, room, format, again);
-    va_end(again);
+    char *word = format_text(format, values);
     va_end(values);
     words->at = cli_grow(words->at, (words->count + 2) * sizeof *words->at);
     words->at[words->count++] = word;
@@ -126,8 +142,7 @@ static void add_dashed(struct known *known, const char *name, int has_value)
     if (strchr(name, '_') == NULL) {
         return;
     }
-    size_t bytes = strlen(name) + 1;
-    char *dashed = memcpy(cli_grow(NULL, bytes), name, bytes);
+    char *dashed = cli_format("%s", name);
     for (char *at = dashed; (at = strchr(at, '_')) != NULL;) {
         *at = '-';
     }
@@ -181,8 +196,7 @@ static void note(struct cli_given **list, size_t *count, const char *key, const 
  * as mysql(1) does; it was visible until then, so a variable or a file is safer. */
 static const char *hide(struct cli_arguments *arguments, char *value)
 {
-    char *copy = cli_grow(NULL, strlen(value) + 1);
-    memcpy(copy, value, strlen(value) + 1);
+    char *copy = cli_format("%s", value);
     arguments->hidden = cli_grow(arguments->hidden, (arguments->hidden_count + 1) * sizeof(char *));
     arguments->hidden[arguments->hidden_count++] = copy;
     for (size_t i = 0; value[i] != '\0'; i++) {

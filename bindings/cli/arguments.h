@@ -16,7 +16,7 @@
 /* A text that grows. */
 struct cli_text {
     char *text; /* NULL: empty */
-    size_t length, room;
+    size_t length, capacity;
 };
 
 void cli_text_put(struct cli_text *text, const char *bytes, size_t length);
@@ -25,6 +25,9 @@ void cli_text_put(struct cli_text *text, const char *bytes, size_t length);
  * `value` NULL: the key alone. */
 void cli_text_add(struct cli_text *text, const char *key, const char *value);
 void cli_text_free(struct cli_text *text);
+
+/** Returns a formatted text; free it. */
+__attribute__((format(printf, 1, 2))) char *cli_format(const char *format, ...);
 
 /* The words of a command, ended by NULL. */
 struct cli_words {

@@ -103,9 +103,7 @@ static void make_names_unique(struct commands *commands)
             alike += strcmp(commands->at[k].name, commands->at[i].name) == 0 ? 1 : 0;
         }
         if (alike > 1) {
-            size_t room = strlen(commands->at[i].name) + 16;
-            char *name = cli_grow(NULL, room);
-            (void)snprintf(name, room, "%s (%zu)", commands->at[i].name, alike);
+            char *name = cli_format("%s (%zu)", commands->at[i].name, alike);
             free(commands->at[i].name);
             commands->at[i].name = name;
         }

@@ -139,7 +139,7 @@ static double latest(const resmon_run *run, const char *metric)
 
 /* A sparkline, from 0 to the maximum. */
 static void put_curve(const struct cli_frame *frame, const struct points *points, char *text,
-                      size_t room)
+                      size_t bytes)
 {
     static const char *const blocks[] = {"\u2581", "\u2582", "\u2583", "\u2584",
                                          "\u2585", "\u2586", "\u2587", "\u2588"};
@@ -150,12 +150,12 @@ static void put_curve(const struct cli_frame *frame, const struct points *points
     for (size_t i = 0; i < points->count; i++) {
         most = fmax(most, points->at[i]);
     }
-    for (size_t i = 0; i < points->count && used + 4 < room; i++) {
+    for (size_t i = 0; i < points->count && used + 4 < bytes; i++) {
         double height = most > 0.0 && points->at[i] > 0.0 ? points->at[i] / most * 7.99 : 0.0;
         const char *block = isnan(points->at[i]) ? " "
                             : frame->is_utf8     ? blocks[(int)height]
                                                  : letters[(int)height];
-        used += (size_t)snprintf(text + used, room - used, "%s", block);
+        used += (size_t)snprintf(text + used, bytes - used, "%s", block);
     }
 }
 
@@ -223,15 +223,15 @@ static void add_memory(struct cli_frame *frame, const resmon_run *run)
     if (!find_points(run, metrics, curve_columns(frame), &points)) {
         return;
     }
-    double room = headroom(run, &of);
+    double free_bytes = headroom(run, &of);
     double now = last_of(&points);
     put(text, "B", now);
-    put(left, "B", room);
+    put(left, "B", free_bytes);
     (void)resmon_run_get_headline(run, &headline);
     put(peak, "B", fmax(headline.rss_peak_bytes, headline.tree_rss_max_bytes)); /* ignores NaN */
     (void)snprintf(note, sizeof note, "peak %s; %s left %s", peak, left, of);
     add_row(frame, "memory", text, &points, note);
-    if (room < 0.1 * (room + now)) {
+    if (free_bytes < 0.1 * (free_bytes + now)) {
         frame->lines[frame->count - 1].style = CLI_WARNING;
     }
 }
@@ -364,9 +364,9 @@ void cli_frame_fold(struct cli_frame *frame, uint64_t scope)
         frame->folded[at] = frame->folded[--frame->folded_count];
         return;
     }
-    if (frame->folded_count == frame->folded_room) {
-        frame->folded_room = frame->folded_room > 0 ? 2 * frame->folded_room : 16;
-        frame->folded = cli_grow(frame->folded, frame->folded_room * sizeof *frame->folded);
+    if (frame->folded_count == frame->folded_capacity) {
+        frame->folded_capacity = frame->folded_capacity > 0 ? 2 * frame->folded_capacity : 16;
+        frame->folded = cli_grow(frame->folded, frame->folded_capacity * sizeof *frame->folded);
     }
     frame->folded[frame->folded_count++] = scope;
 }

@@ -30,7 +30,7 @@ struct cli_frame {
     enum cli_scope_order order;
     bool is_folded;   /* all scopes are folded: outermost scopes only */
     uint64_t *folded; /* scopes whose state is the opposite of `is_folded` */
-    size_t folded_count, folded_room;
+    size_t folded_count, folded_capacity;
     struct cli_line *lines;
     size_t count;
 };

@@ -16,9 +16,9 @@
 
 #include "say.h"
 
-#define PLACE      "/dev/shm"
-#define PREFIX     "resmon-run-"
-#define LEAST_ROOM (256.0 * 1024 * 1024)
+#define PLACE        "/dev/shm"
+#define PREFIX       "resmon-run-"
+#define LEAST_MEMORY (256.0 * 1024 * 1024)
 
 /* ---- directories -------------------------------------------------------------------------- */
 
@@ -83,7 +83,7 @@ static bool has_memory(void)
 {
     struct statvfs info;
     return statvfs(PLACE, &info) == 0 &&
-           (double)info.f_bavail * (double)info.f_frsize >= LEAST_ROOM;
+           (double)info.f_bavail * (double)info.f_frsize >= LEAST_MEMORY;
 }
 
 /* Another process may sweep the directory before it is locked; then the next one is made. */
@@ -108,12 +108,12 @@ static bool make_directory(struct cli_gather *gather)
 /* False: the options do not fit. */
 static bool put_variable(struct cli_gather *gather, const char *options)
 {
-    const size_t room = sizeof gather->variable;
-    int length = snprintf(gather->variable, room, "%s%s%s", gather->directory,
+    const size_t bytes = sizeof gather->variable;
+    int length = snprintf(gather->variable, bytes, "%s%s%s", gather->directory,
                           options != NULL ? "," : "", options != NULL ? options : "");
-    bool does_fit = length >= 0 && (size_t)length < room;
+    bool does_fit = length >= 0 && (size_t)length < bytes;
     if (!does_fit) {
-        (void)snprintf(gather->variable, room, "%s", gather->directory);
+        (void)snprintf(gather->variable, bytes, "%s", gather->directory);
     }
     return does_fit;
 }

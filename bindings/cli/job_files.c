@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "arguments.h"
 #include "output.h"
 #include "say.h"
 
@@ -191,22 +192,13 @@ static const char *name_of(const char *path)
     return strrchr(path, '/') + 1;
 }
 
-static char *path_in(const char *directory, const char *name)
-{
-    size_t room = strlen(directory) + strlen(name) + 2;
-    char *path = cli_grow(NULL, room);
-    (void)snprintf(path, room, "%s/%s", directory, name);
-    return path;
-}
-
 /* The recording of a run whose document exists: its process still observes the machine, or merges.
  */
 static bool is_old_recording(const char *path)
 {
     struct stat info;
     size_t stem = strlen(path) - (sizeof RECORDING - 1);
-    char *document = cli_grow(NULL, stem + sizeof DOCUMENT);
-    (void)snprintf(document, stem + sizeof DOCUMENT, "%.*s" DOCUMENT, (int)stem, path);
+    char *document = cli_format("%.*s" DOCUMENT, (int)stem, path);
     bool is_old = ends_in(path, RECORDING) && stat(document, &info) == 0;
     free(document);
     return is_old;
@@ -245,8 +237,7 @@ static void count_recording(struct cli_job_files *files, const char *path)
 void cli_job_add(struct cli_job_files *files, const char *path)
 {
     files->paths = cli_grow(files->paths, (files->count + 1) * sizeof *files->paths);
-    files->paths[files->count] = cli_grow(NULL, strlen(path) + 1);
-    (void)memcpy(files->paths[files->count++], path, strlen(path) + 1);
+    files->paths[files->count++] = cli_format("%s", path);
     count_recording(files, path);
 }
 
@@ -263,7 +254,7 @@ bool cli_job_list(const char *verb, const char *directory, const char *job,
     }
     struct found *found = cli_grow(NULL, ((size_t)count + 1) * sizeof *found);
     for (int i = 0; i < count; i++) {
-        char *path = path_in(directory, entries[i]->d_name);
+        char *path = cli_format("%s/%s", directory, entries[i]->d_name);
         bool is_wanted = (job == NULL || start_length(entries[i]->d_name, job) > 0) &&
                          stat(path, &info) == 0 && S_ISREG(info.st_mode);
         bool is_old = is_wanted && is_old_recording(path);

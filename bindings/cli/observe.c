@@ -252,24 +252,30 @@ static double last_of(const resmon_run *run, const char *metric)
     return is_known ? column.last : (double)NAN;
 }
 
-bool cli_group_is_empty(resmon_monitor *monitor)
+static bool check_group(resmon_monitor *monitor, bool (*check)(const resmon_run *run))
 {
     resmon_run *run = NULL;
-    if (resmon_monitor_summary(monitor, &run) != RESMON_OK) {
-        return false;
-    }
-    bool is_empty = last_of(run, "tree.processes") == 0.0 || is_gone(run);
+    bool is_so = resmon_monitor_summary(monitor, &run) == RESMON_OK && check(run);
     resmon_run_free(run);
-    return is_empty;
+    return is_so;
+}
+
+static bool is_empty(const resmon_run *run)
+{
+    return last_of(run, "tree.processes") == 0.0 || is_gone(run);
+}
+
+static bool has_oom_kill(const resmon_run *run)
+{
+    return last_of(run, "cg.mem.events.oom_kill") > 0.0;
+}
+
+bool cli_group_is_empty(resmon_monitor *monitor)
+{
+    return check_group(monitor, is_empty);
 }
 
 bool cli_group_out_of_memory(resmon_monitor *monitor)
 {
-    resmon_run *run = NULL;
-    if (resmon_monitor_summary(monitor, &run) != RESMON_OK) {
-        return false;
-    }
-    bool is_out = last_of(run, "cg.mem.events.oom_kill") > 0.0;
-    resmon_run_free(run);
-    return is_out;
+    return check_group(monitor, has_oom_kill);
 }

@@ -32,6 +32,15 @@ void cli_clean(char *text)
     }
 }
 
+sigset_t cli_block_ttou(void)
+{
+    sigset_t blocked, before;
+    (void)sigemptyset(&blocked);
+    (void)sigaddset(&blocked, SIGTTOU);
+    (void)sigprocmask(SIG_BLOCK, &blocked, &before);
+    return before;
+}
+
 void cli_say(const char *verb, const char *format, ...)
 {
     char line[2048];
@@ -44,11 +53,7 @@ void cli_say(const char *verb, const char *format, ...)
     cli_clean(line);
     size_t end = strlen(line);
     line[end] = '\n';
-    /* With SIGTTOU blocked, a background process may write to the terminal: termios(3), TOSTOP. */
-    sigset_t blocked, before;
-    (void)sigemptyset(&blocked);
-    (void)sigaddset(&blocked, SIGTTOU);
-    (void)sigprocmask(SIG_BLOCK, &blocked, &before);
+    const sigset_t before = cli_block_ttou();
     ssize_t unused = more >= 0 ? write(STDERR_FILENO, line, end + 1) : 0;
     (void)unused; /* stderr may be closed */
     (void)sigprocmask(SIG_SETMASK, &before, NULL);
@@ -84,9 +89,9 @@ bool cli_write(int fd, const char *bytes, size_t length)
 {
     while (length > 0) {
         ssize_t written = write(fd, bytes, length);
-        struct pollfd room = {.fd = fd, .events = POLLOUT};
+        struct pollfd writable = {.fd = fd, .events = POLLOUT};
         if (written < 0 && errno == EAGAIN) {
-            (void)poll(&room, 1, -1);
+            (void)poll(&writable, 1, -1);
         } else if (written < 0 && errno != EINTR) {
             return false;
         }

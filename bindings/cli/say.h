@@ -5,6 +5,7 @@
 #ifndef RESMON_CLI_SAY_H
 #define RESMON_CLI_SAY_H
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -24,6 +25,10 @@ const char *cli_reason(const char *path);
 
 /** As realloc(); without memory, the command exits. */
 void *cli_grow(void *memory, unsigned long bytes);
+
+/** Blocks SIGTTOU and returns the signal mask from before.  With SIGTTOU blocked, a background
+ * process may write to the terminal and set its modes: termios(3), TOSTOP.  Async-signal-safe. */
+sigset_t cli_block_ttou(void);
 
 /** Writes all bytes, also to a non-blocking file.  False, and errno: the write failed.
  * Async-signal-safe. */

@@ -30,7 +30,7 @@ static struct {
     volatile sig_atomic_t is_stale; /* another program may have changed the screen or the modes */
     unsigned rows, columns;
     char *page, *shown; /* output for this frame, and for the last one */
-    size_t length, shown_length, room;
+    size_t length, shown_length, capacity;
     char keys[64]; /* input that was read and not processed */
     size_t key_count;
 } screen = {.input = -1, .output = -1};
@@ -43,13 +43,9 @@ static void send(const char *bytes, size_t length)
     (void)cli_write(screen.output, bytes, length);
 }
 
-/* With SIGTTOU blocked, also from the background: tcsetattr(3). */
 static void set_modes(const struct termios *modes)
 {
-    sigset_t blocked, before;
-    (void)sigemptyset(&blocked);
-    (void)sigaddset(&blocked, SIGTTOU);
-    (void)sigprocmask(SIG_BLOCK, &blocked, &before);
+    const sigset_t before = cli_block_ttou();
     (void)tcsetattr(screen.input, TCSANOW, modes);
     (void)sigprocmask(SIG_SETMASK, &before, NULL);
 }
@@ -199,7 +195,7 @@ void cli_screen_close(void)
     free(screen.page);
     free(screen.shown);
     screen.page = screen.shown = NULL;
-    screen.length = screen.shown_length = screen.room = screen.key_count = 0;
+    screen.length = screen.shown_length = screen.capacity = screen.key_count = 0;
 }
 
 bool cli_screen_is_there(void)
@@ -222,10 +218,10 @@ unsigned cli_screen_rows(void)
 
 static void put(const char *bytes, size_t length)
 {
-    if (screen.length + length > screen.room) {
-        screen.room = 2 * (screen.length + length);
-        screen.page = cli_grow(screen.page, screen.room);
-        screen.shown = cli_grow(screen.shown, screen.room);
+    if (screen.length + length > screen.capacity) {
+        screen.capacity = 2 * (screen.length + length);
+        screen.page = cli_grow(screen.page, screen.capacity);
+        screen.shown = cli_grow(screen.shown, screen.capacity);
     }
     memcpy(screen.page + screen.length, bytes, length);
     screen.length += length;

@@ -50,11 +50,8 @@ static bool add_as(struct trend *trend, const char *path, const resmon_bench *be
 {
     const char *slash = strrchr(path, '/'), *name = slash != NULL ? slash + 1 : path;
     size_t length = strlen(name), ending = strlen(ENDING);
-    char *label = cli_grow(NULL, length + 1);
-    memcpy(label, name, length + 1);
-    if (length > ending && strcmp(label + length - ending, ENDING) == 0) {
-        label[length - ending] = '\0';
-    }
+    bool has_ending = length > ending && strcmp(name + length - ending, ENDING) == 0;
+    char *label = cli_format("%.*s", (int)(has_ending ? length - ending : length), name);
     resmon_status status = resmon_trend_add(trend->trend, label, bench);
     free(label);
     return cli_check("trend", status);
@@ -90,9 +87,7 @@ static bool add_directory(struct trend *trend, const char *path)
         cli_say("trend", "cannot read %s: %s", path, strerror(errno));
     }
     for (int i = 0; i < count; i++) {
-        size_t room = strlen(path) + strlen(entries[i]->d_name) + 2;
-        char *file = cli_grow(NULL, room);
-        (void)snprintf(file, room, "%s/%s", path, entries[i]->d_name);
+        char *file = cli_format("%s/%s", path, entries[i]->d_name);
         is_well = is_well && add_file(trend, file);
         free(file);
         free(entries[i]);

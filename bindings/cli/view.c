@@ -40,11 +40,11 @@ static size_t scope_after(const struct cli_frame *frame, size_t at)
 static void bring_into_view(struct cli_view *view, size_t line)
 {
     unsigned rows = cli_screen_rows();
-    size_t room = rows > 2 ? rows - 2 : 1;
+    size_t visible = rows > 2 ? rows - 2 : 1;
     if (line < view->first) {
         view->first = line;
-    } else if (line >= view->first + room) {
-        view->first = line - room + 1;
+    } else if (line >= view->first + visible) {
+        view->first = line - visible + 1;
     }
 }
 

@@ -73,19 +73,15 @@ void cli_kept_take(const struct cli_kept *kept)
 
 /* ---- to the terminal ---------------------------------------------------------------------- */
 
-/* Writes new bytes to the terminal.  With SIGTTOU blocked, also from the background: termios(3),
- * TOSTOP. */
+/* Writes new bytes to the terminal. */
 static void show_kept(struct cli_kept *kept)
 {
     char bytes[4096];
     ssize_t got;
-    sigset_t blocked, before;
     int terminal = isatty(STDOUT_FILENO) != 0   ? STDOUT_FILENO
                    : isatty(STDERR_FILENO) != 0 ? STDERR_FILENO
                                                 : -1;
-    (void)sigemptyset(&blocked);
-    (void)sigaddset(&blocked, SIGTTOU);
-    (void)sigprocmask(SIG_BLOCK, &blocked, &before);
+    const sigset_t before = cli_block_ttou();
     while (terminal >= 0 && (got = pread(kept->fd, bytes, sizeof bytes, kept->shown)) > 0 &&
            cli_write(terminal, bytes, (size_t)got)) {
         kept->shown += got;
@@ -129,9 +125,8 @@ static void add_kept(const struct cli_kept *kept, struct cli_frame *frame)
     }
 }
 
-#define FOLLOW_MS \
-    100             /* how often keys are looked at, and what is printed without a page is shown */
-#define BLIND_MS 20 /* the same without a pidfd, which wakes at the end of the command */
+#define FOLLOW_MS 100 /* how often keys are read, or output without a view is written */
+#define BLIND_MS  20  /* the same without a pidfd, which wakes at the end of the command */
 
 /* ---- the view ----------------------------------------------------------------------------- */
 
