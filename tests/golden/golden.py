@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """What people and programs get of recorded runs, byte for byte: texts, Markdown, pages, tables, exports, comparisons;
-and what the doctor says of the machines of tests/fixtures.
+and what the doctor says of the machines of tests/fixtures, and of small ones (machines.py).
 
     golden.py RESMON [--update] [RUN]...
 
@@ -23,6 +23,7 @@ import threading
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "servers"))
 import mlflow_api  # noqa: E402
+from machines import MADE  # noqa: E402
 
 HERE = pathlib.Path(__file__).resolve().parent
 RUNS, EXPECTED, MACHINES = HERE / "runs", HERE / "expected", HERE.parent / "fixtures"
@@ -177,9 +178,48 @@ def examined(machine):
     return [(f"doctor.{machine}", text.replace(f"user id {os.geteuid()} ", "a user "))]
 
 
+def lay_out_machine(root, files):
+    root.mkdir()
+    for path, text in files.items():
+        place = root / path
+        place.parent.mkdir(parents=True, exist_ok=True)
+        if text is None:
+            place.mkdir()
+        elif text.startswith("-> "):
+            place.symlink_to(text[3:])
+        else:
+            place.write_text(text, encoding="utf-8")
+
+
+def findings(text):
+    """Each on one line, however wide its columns are; remedies without their numbers."""
+    _, rest = text.split("\n", 1)  # the first line names the root
+    lines = re.sub(r"\n {4,}(?=\S)", " ", rest).replace(f"user id {os.geteuid()} ", "a user ").splitlines()
+    return [re.sub(r"^\d+\. ", "remedy: ", " ".join(line.split())) for line in lines]
+
+
+def made_machines():
+    """Of each machine of machines.py, what the doctor does not say of an empty tree; and the files that it makes."""
+    with tempfile.TemporaryDirectory(prefix="resmon-golden-") as directory:
+        room = pathlib.Path(directory)
+        lay_out_machine(room / "empty", {})
+        empty = findings(resmon("doctor", "--root=empty", cwd=room))
+        lines = list(empty)
+        for name, files in MADE.items():
+            lay_out_machine(room / name, files)
+            found = findings(resmon("doctor", f"--root={name}", cwd=room))
+            lines += ["", f"==== {name}", *(line for line in found if line not in empty)]
+        rules = []
+        for name in ("level 4", "level 2", "level 1"):
+            before, rules = rules, resmon("doctor", f"--root={name}", "--group=power", "--rule", cwd=room).splitlines()
+            lines += ["", f"==== files for {name}", *(line for line in rules if line not in before)]
+        return [("doctor.made", "\n".join(lines) + "\n")]
+
+
 def main():
     machines = sorted(path.parent.name for path in MACHINES.glob("*/t0"))
     jobs = [(made_of, run) for run in PLAN] + [(compared, name) for name in DIFFS] + [(examined, name) for name in machines]
+    jobs.append((lambda _: made_machines(), "machines"))
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         made = [pair for pairs in pool.map(lambda job: job[0](job[1]) if not ONLY or job[1] in ONLY else [], jobs) for pair in pairs]
     if UPDATES:
