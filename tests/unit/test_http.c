@@ -206,6 +206,28 @@ TEST(a_proxy_of_the_environment)
     stop_serving();
 }
 
+/* Whose address libcurl quotes. */
+TEST(a_proxy_that_cannot_be_read)
+{
+    static const char *const proxies[] = {"htp://u:SECRET@127.0.0.1:1", "http://u:SECRET@h:99999",
+                                          "http://u:SECRET@[h"};
+    const struct rm_http_config how = {.url = "http://127.0.0.1:1", .timeout_ns = 2000 * MS};
+    const struct rm_http_request request = {.method = "GET", .url = "http://127.0.0.1:1/x"};
+    for (size_t i = 0; i < sizeof proxies / sizeof *proxies; i++) {
+        struct rm_http *http = NULL;
+        struct rm_http_reply reply = {0};
+        assert_int_equal(setenv("http_proxy", proxies[i], 1), 0);
+        assert_ok(rm_http_open(&how, &http));
+        assert_status(RESMON_ENET, rm_http_exchange(http, &request, INT64_MAX, &reply));
+        assert_non_null(strstr(resmon_last_error(), "GET http://127.0.0.1:1/x by the proxy "));
+        assert_non_null(strstr(resmon_last_error(), " (http_proxy): "));
+        assert_null(strstr(resmon_last_error(), "SECRET"));
+        rm_http_reply_free(&reply);
+        rm_http_close(http);
+    }
+    assert_int_equal(unsetenv("http_proxy"), 0);
+}
+
 /* ---- again ---------------------------------------------------------------------------------- */
 
 static void check_code(int code, unsigned retries, size_t expected)
