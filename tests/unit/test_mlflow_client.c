@@ -282,17 +282,6 @@ TEST(an_answer_that_was_lost)
     end();
 }
 
-TEST(a_run_that_is_refused)
-{
-    set_wanted(RM_MLFLOW_MAKE, "", 0);
-    CONVERSE(3, RESMON_EREMOTE, "BAD_REQUEST: no such experiment",
-             {{"POST " API "runs/create",
-               {.code = 400, .body = ERROR("BAD_REQUEST", "no such experiment")},
-               NULL}});
-    assert_true(client.is_refused);
-    end();
-}
-
 /* The server said yes, in words that are none: the next attempt looks for what that one made. */
 TEST(a_yes_that_is_not_understood)
 {
