@@ -588,31 +588,6 @@ TEST(a_busy_machine_is_named)
 
 /* ---- runs that were recorded ------------------------------------------------------------ */
 
-TEST(documents)
-{
-    struct random random = {3};
-    struct spec spec = {.cpu_w = 30.0, .noise_w = 4.0, .seconds = 20.0};
-    struct sides sides = {{made(spec, &random)}, {NULL}, 1, 1}, loaded = {.works = 1, .idles = 1};
-    const char *path = path_of("comparison.json");
-    resmon_comparison before, after;
-    spec.cpu_w = 20.0;
-    sides.idle[0] = made(spec, &random);
-    if (rm_json_check() != RESMON_OK) {
-        print_message("skipped: %s\n", resmon_last_error());
-        free_sides(&sides);
-        skip();
-    }
-    assert_ok(resmon_run_save(sides.work[0], path));
-    assert_ok(resmon_run_load(path, &loaded.work[0]));
-    assert_ok(resmon_run_save(sides.idle[0], path));
-    assert_ok(resmon_run_load(path, &loaded.idle[0]));
-    assert_ok(compare(&sides, &before));
-    assert_ok(compare(&loaded, &after));
-    assert_memory_equal(&before, &after, sizeof before);
-    free_sides(&sides);
-    free_sides(&loaded);
-}
-
 TEST(idling)
 {
     static const double wrong[] = {0.0, -1.0, (double)NAN, (double)INFINITY, 604801.0};

@@ -100,25 +100,6 @@ static resmon_monitor *started(const char *record)
     return monitor;
 }
 
-TEST(a_document_is_printed_as_it_was_parsed)
-{
-    resmon_run *run = NULL, *again = NULL;
-    if (!has_documents) {
-        skip();
-    }
-    struct bytes saved = bytes_of(json_path);
-    assert_ok(resmon_run_load(record_path, &run));
-    char *text = document_of(run);
-    assert_int_equal(strlen(text), saved.length);
-    assert_memory_equal(text, saved.data, saved.length);
-    assert_ok(parse(text, strlen(text), &again));
-    assert_same_runs(run, again);
-    resmon_run_free(run);
-    resmon_run_free(again);
-    resmon_text_free(text);
-    free(saved.data);
-}
-
 TEST(a_recording_parses_as_it_loads)
 {
     resmon_run *loaded = NULL, *parsed = NULL;

@@ -3,7 +3,7 @@
  * sink/sinks: any sink is added by its name and a text, as by its struct; what it needs is taken;
  * and the tables are told as they are.
  */
-#include "test.h"
+#include "runs.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -518,4 +518,59 @@ TEST(help)
     assert_non_null(strstr(text, "\n    prometheus.label.NAME=LABELS\n"));
     resmon_text_free(text);
     assert_status(RESMON_EINVAL, resmon_option_text(NULL));
+}
+
+/* ---- runs that are over ---------------------------------------------------------------------- */
+
+static resmon_run *run_of_command(void)
+{
+    const resmon_monitor_options options = {
+        .command = "/opt/py/bin/python3 -u /home/ann/train.py --token ...",
+    };
+    return finish(start_with(&options));
+}
+
+TEST(exports_that_are_refused)
+{
+    resmon_run *run = run_of_command();
+    assert_int_equal(resmon_run_export(NULL, "json", "x"), RESMON_EINVAL);
+    assert_int_equal(resmon_run_export(run, NULL, "x"), RESMON_EINVAL);
+    assert_int_equal(resmon_run_export(run, "jsno", "x"), RESMON_EINVAL);
+    assert_non_null(strstr(resmon_last_error(), "did you mean 'json'"));
+    assert_int_equal(resmon_run_export(run, "json", NULL), RESMON_EINVAL);
+    assert_int_equal(resmon_run_export(run, "json", "x,speed=3"), RESMON_EINVAL);
+    assert_int_equal(resmon_run_export(run, "json", path_of("none/run.json")), RESMON_ENOENT);
+    resmon_run_free(run);
+}
+
+TEST(a_file_tells_its_sink)
+{
+    static const struct {
+        const char *path, *sink;
+    } files[] = {
+        {"run.json", "json"}, {"a/b.csv", "csv"},       {"run.trace.json", "trace"},
+        {"x.pb.gz", "pprof"}, {"cpu.folded", "folded"}, {".json", NULL},
+        {"json", NULL},       {"run.xls", NULL},        {"", NULL},
+    };
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        resmon_sink_kind kind = {.struct_size = sizeof kind};
+        resmon_status status = resmon_sink_kind_of_file(files[i].path, &kind);
+        assert_int_equal(status, files[i].sink != NULL ? RESMON_OK : RESMON_ENOENT);
+        if (files[i].sink != NULL) {
+            assert_string_equal(kind.name, files[i].sink);
+            assert_string_equal(kind.main, "path");
+        }
+    }
+    assert_non_null(strstr(resmon_last_error(), ".pb.gz"));
+    assert_int_equal(resmon_sink_kind_of_file(NULL, NULL), RESMON_EINVAL);
+}
+
+TEST(the_command_is_what_was_said)
+{
+    resmon_run *run = run_of_command();
+    assert_string_equal(resmon_run_fact(run, "run", "program"), "train.py");
+    assert_string_equal(resmon_run_fact(run, "run", "executable"), "/opt/py/bin/python3");
+    assert_string_equal(resmon_run_fact(run, "run", "command_line"),
+                        "/opt/py/bin/python3 -u /home/ann/train.py --token ...");
+    resmon_run_free(run);
 }
