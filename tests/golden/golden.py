@@ -38,7 +38,7 @@ FILES = {"md": "out.md", "html": "out.html", "csv": "out.csv", "trace": "out.tra
 # Renderings that say something of a run; all have the brief text.
 PLAN = {
     "plain": "mlflow brief.60 brief.160 full md html csv prom metrics facts", "halved": "brief.60 csv prom trace", "one-sample": "full metrics",
-    "nothing": "full sources md", "limits": "brief.60 full metrics tags", "meters": "mlflow brief.60 brief.160 full md html prom scopes trace energy",
+    "nothing": "full sources md", "limits": "brief.60 full metrics tags csv", "meters": "mlflow brief.60 brief.160 full md html prom scopes trace energy",
     "phases": "mlflow brief.60 brief.160 full md html prom scopes processes trace", "many-paths": "brief.60 full html scopes",
     "killed": "mlflow full md scopes", "torn": "full", "each": "brief.60 full md html processes", "stacks": "full md html folded",
     "unnamed": "full folded", "peak": "full html", "lines": "full md", "counters": "full metrics", "scope-counters": "mlflow brief.160 full scopes prom",

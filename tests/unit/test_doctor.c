@@ -325,6 +325,20 @@ TEST(closed_files)
     }
 }
 
+TEST(a_remedy_of_several_is_told_once)
+{
+    char *text = NULL;
+    put_two_sockets();
+    denied[0] = "/energy_uj";
+    look();
+    assert_ok(resmon_doctor_report(doctor, &text));
+    const char *rule = strstr(text, "doctor --rule");
+    assert_non_null(rule);
+    assert_null(strstr(rule + 1, "doctor --rule"));
+    assert_has(text, "  1. powercap intel-rapl:0, powercap intel-rapl:0:0, ");
+    resmon_text_free(text);
+}
+
 TEST(a_second_driver_shows_what_is_closed_in_the_first)
 {
     put_zone("intel-rapl:0", "package-0\n", "1\n");
@@ -595,6 +609,10 @@ TEST(arguments)
     assert_int_equal(resmon_doctor_examine(NULL, &doctor), RESMON_OK);
     assert_int_equal(resmon_doctor_report(NULL, &text), RESMON_EINVAL);
     assert_int_equal(resmon_doctor_report(doctor, NULL), RESMON_EINVAL);
+    assert_ok(resmon_doctor_rule(doctor, RESMON_DOCTOR_FILE_SYSUSERS, &text));
+    assert_has(text, "\ng resmon -\n");
+    resmon_text_free(text);
+    text = NULL;
     assert_int_equal(resmon_doctor_rule(doctor, -1, &text), RESMON_EINVAL);
     assert_int_equal(resmon_doctor_rule(doctor, 5, &text), RESMON_EINVAL);
     assert_null(text);

@@ -3,6 +3,7 @@
  * sink/sinks: any sink is added by its name and a text, as by its struct; what it needs is taken;
  * and the tables are told as they are.
  */
+#include "faults.h"
 #include "runs.h"
 
 #include <stdio.h>
@@ -13,7 +14,6 @@
 #include <resmon/resmon.h>
 
 #include "base/compiler.h"
-#include "base/fault.h"
 #include "sink/sinks.h"
 
 static resmon_monitor *monitor;
@@ -111,6 +111,16 @@ TEST(structs_have_the_same_bounds, .setup_func = make_monitor, .teardown_func = 
     assert_status(RESMON_EINVAL, resmon_monitor_add_trace(monitor, NULL));
     resmon_csv_options csv = {.struct_size = sizeof csv, .path = "x", .flags = 2};
     assert_status(RESMON_EINVAL, resmon_monitor_add_csv(monitor, &csv));
+    csv = (resmon_csv_options){.struct_size = 8, .path = "x"};
+    assert_status(RESMON_EINVAL, resmon_monitor_add_csv(monitor, &csv));
+    csv = (resmon_csv_options){.struct_size = sizeof csv};
+    assert_status(RESMON_EINVAL, resmon_monitor_add_csv(monitor, &csv));
+    assert_status(RESMON_EINVAL, resmon_monitor_add_csv(monitor, NULL));
+    assert_status(RESMON_EINVAL, resmon_monitor_add_csv(NULL, &csv));
+    resmon_json_options json = {.struct_size = sizeof json};
+    assert_true(resmon_monitor_add_json(monitor, &json) < RESMON_OK);
+    json = (resmon_json_options){.struct_size = sizeof json, .path = "x", .flags = 16};
+    assert_true(resmon_monitor_add_json(monitor, &json) < RESMON_OK);
     resmon_stacks_options stacks = {.struct_size = sizeof stacks, .path = "x", .format = 9};
     assert_status(RESMON_EINVAL, resmon_monitor_add_stacks(monitor, &stacks));
     stacks.format = RESMON_STACKS_PPROF;
@@ -210,21 +220,20 @@ TEST(a_monitor_of_a_text)
     assert_null(made);
 }
 
+static resmon_status make_with_sinks(void *unused)
+{
+    (void)unused;
+    resmon_monitor *made = NULL;
+    resmon_status status = resmon_monitor_new_text(
+        "name=x,record=y,csv=made_by_test,prometheus=.,prometheus.label.a=b,trace=t", &made);
+    assert_true((status == RESMON_OK) == (made != NULL));
+    resmon_monitor_free(made);
+    return status;
+}
+
 TEST(any_allocation_may_fail)
 {
-    bool has_fired = true;
-    int64_t live = rm_fault_live(0);
-    for (int64_t k = 0; has_fired; k++) {
-        resmon_monitor *made = NULL;
-        rm_fault_arm(RM_FAULT_ALLOC, k);
-        resmon_status status = resmon_monitor_new_text(
-            "name=x,record=y,csv=made_by_test,prometheus=.,prometheus.label.a=b,trace=t", &made);
-        has_fired = rm_fault_fired(RM_FAULT_ALLOC);
-        rm_fault_arm(RM_FAULT_ALLOC, -1);
-        assert_true(status == RESMON_OK || (status == RESMON_ENOMEM && made == NULL));
-        resmon_monitor_free(made);
-        assert_int_equal(rm_fault_live(0), live);
-    }
+    fail_each(RM_FAULT_ALLOC, make_with_sinks, NULL, 3);
 }
 
 /* ---- parts of a run ------------------------------------------------------------------------- */

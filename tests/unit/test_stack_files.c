@@ -296,6 +296,9 @@ TEST(accessors)
     assert_status(RESMON_EINVAL, resmon_run_stack_loss(run, 0, NULL));
     assert_int_equal(count, 77);
     assert_int_equal(resmon_run_stack_count(NULL), 0);
+    assert_ok(resmon_run_get_stack(run, 0, &stack));
+    assert_true(stack.scope == 1 && stack.frames == 3 && stack.samples[RESMON_STACK_CPU] == 60);
+    assert_near(stack.weight[RESMON_STACK_CPU], 600e6, 0);
     assert_status(RESMON_ENOENT, resmon_run_get_stack(run, MADE_STACKS, &stack));
     assert_status(RESMON_EINVAL, resmon_run_get_stack(NULL, 0, &stack));
     assert_ok(resmon_run_get_frame(run, 0, 0, &frame));
@@ -306,6 +309,10 @@ TEST(accessors)
     assert_ok(resmon_run_get_frame(run, 4, 0, &frame));
     assert_string_equal(frame.module, "");
     assert_status(RESMON_EINVAL, resmon_run_get_stack_info(run, 3, &info));
+    assert_int_equal(resmon_run_peak_stack_count(run), 2);
+    assert_ok(resmon_run_get_peak_stack(run, 0, &peak));
+    assert_string_equal(peak.thread_name, "train");
+    assert_true(peak.frames == 3 && peak.t_ns == 1500000000);
     assert_ok(resmon_run_get_peak_frame(run, 0, 1, &frame));
     assert_string_equal(frame.function, "load");
     assert_status(RESMON_ENOENT, resmon_run_get_peak_frame(run, 2, 0, &frame));

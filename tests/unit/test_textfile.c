@@ -79,32 +79,6 @@ TEST(a_file_comes_and_goes)
     rm_run_free(run);
 }
 
-TEST(a_file_goes_without_a_stop_too)
-{
-    char name[256];
-    resmon_run *run = made_run("running", 0);
-    struct rm_sink sink = made_sink(0);
-    assert_ok(sink.ops.snapshot(sink.context, run));
-    assert_int_equal(count_files(name), 1);
-    sink.ops.close(sink.context);
-    assert_int_equal(count_files(name), 0);
-    rm_run_free(run);
-}
-
-TEST(a_file_that_is_kept_has_the_end)
-{
-    char name[256];
-    resmon_run *run = made_run("running", 0);
-    struct rm_sink sink = made_sink(RESMON_PROMETHEUS_KEEP | RESMON_PROMETHEUS_NO_NODE);
-    run->info.samples = 99;
-    assert_ok(sink.ops.stop(sink.context, run)); /* before any snapshot */
-    sink.ops.close(sink.context);
-    assert_int_equal(count_files(name), 1);
-    assert_true(holds(path_of(name), "resmon_samples_total{pid=\"4711\"} 99\n"));
-    assert_int_equal(unlink(path_of(name)), 0);
-    rm_run_free(run);
-}
-
 /* Two monitors of one process, and one after the other. */
 TEST(two_sinks_have_two_files)
 {
