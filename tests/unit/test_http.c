@@ -614,35 +614,6 @@ TEST(what_the_program_closed_meanwhile)
 
 /* ---- redirects ------------------------------------------------------------------------------ */
 
-TEST(redirects_keep_method_and_body)
-{
-    static const struct tiny_answer answers[] = {
-        {.code = 301, .headers = "Location: /b\r\n"}, {.code = 302, .headers = "Location: /c\r\n"},
-        {.code = 303, .headers = "Location: /d\r\n"}, {.code = 307, .headers = "Location: /e\r\n"},
-        {.code = 308, .headers = "Location: /f\r\n"}, {.body = "there"},
-        {.code = 302, .headers = "Location: /c\r\n"}};
-    struct rm_http_reply reply = {0};
-    serve(answers, 7);
-    struct rm_http_config config = config_of(0);
-    struct rm_http *http = open_client(&config);
-    config.refuses_redirects = true;
-    struct rm_http *strict = open_client(&config);
-    assert_ok(ask(http, "POST", "/a", "whole", &reply));
-    assert_string_equal(reply.body, "there");
-    for (size_t i = 0; i < 6; i++) {
-        char start[16];
-        (void)snprintf(start, sizeof start, "POST /%c ", (int)('a' + i));
-        assert_true(tiny_is(tiny_request(server, i), start));
-        assert_string_equal(tiny_request(server, i)->body, "whole");
-    }
-    assert_ok(ask(strict, "POST", "/a", "whole", &reply));
-    assert_int_equal(reply.code, 302);
-    rm_http_reply_free(&reply);
-    rm_http_close(http);
-    rm_http_close(strict);
-    stop_serving();
-}
-
 static void go_round(void *context, const struct tiny_request *request, struct tiny_answer *answer)
 {
     (void)request;
@@ -670,40 +641,6 @@ TEST(redirects_that_are_refused)
         rm_http_close(http);
         stop_serving();
     }
-}
-
-/* The other host is another port here. */
-TEST(credentials_stay_with_their_server)
-{
-    char location[128];
-    struct tiny_server *other = calloc(1, sizeof *other);
-    TINY_START(other);
-    (void)snprintf(location, sizeof location, "Location: %s/caught\r\n", other->url);
-    const struct tiny_answer answers[] = {{.code = 307, .headers = location},
-                                          {.code = 307, .headers = location}};
-    struct rm_http_reply reply = {0};
-    serve(answers, 2);
-    struct rm_http_config config = config_of(0);
-    config.user = "me";
-    config.password = "pw";
-    struct rm_http *basic = open_client(&config);
-    config.user = NULL;
-    config.bearer = "T0K";
-    struct rm_http *bearer = open_client(&config);
-    assert_ok(ask(basic, "POST", "/a", "x", &reply));
-    assert_ok(ask(bearer, "POST", "/a", "x", &reply));
-    assert_int_equal(tiny_count(server), 2);
-    assert_int_equal(tiny_count(other), 2);
-    for (size_t i = 0; i < 2; i++) {
-        assert_true(tiny_has_header(tiny_request(server, i), "Authorization:"));
-        assert_false(tiny_has_header(tiny_request(other, i), "Authorization:"));
-    }
-    rm_http_reply_free(&reply);
-    rm_http_close(basic);
-    rm_http_close(bearer);
-    stop_serving();
-    tiny_stop(other);
-    free(other);
 }
 
 /* ---- what must not be repeated unasked ------------------------------------------------------ */

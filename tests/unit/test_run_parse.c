@@ -210,31 +210,6 @@ static void assert_parses_as_it_loads(const void *data, size_t length, const cha
     resmon_run_free(parsed);
 }
 
-TEST(garbage_is_refused)
-{
-    static const struct {
-        const char *text;
-        resmon_status status;
-    } cases[] = {
-        {"", RESMON_EFORMAT},
-        {" ", RESMON_EFORMAT},
-        {"not JSON", RESMON_EFORMAT},
-        {"{\"format\":\"resmon-run\",\"version\":1", RESMON_EFORMAT},
-        {"{\"format\":\"other\",\"version\":1}", RESMON_EFORMAT},
-        {"{\"format\":\"resmon-run\",\"version\":2}", RESMON_EVERSION},
-        {"{\"format\":\"resmon-run\",\"version\":1}", RESMON_OK},
-    };
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        const char *text = cases[i].text;
-        resmon_run *run = NULL;
-        bool is_empty = text[0] == '\0';
-        resmon_status expected = has_documents || is_empty ? cases[i].status : RESMON_ENOTSUP;
-        assert_status(expected, parse(text, strlen(text), &run));
-        resmon_run_free(run);
-        assert_parses_as_it_loads(text, strlen(text), text);
-    }
-}
-
 TEST(arguments)
 {
     resmon_run *run = NULL;

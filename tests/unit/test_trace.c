@@ -206,22 +206,6 @@ TEST(the_sink_writes_at_stop)
     assert_int_equal(unlink(path_of("sink.json")), 0);
 }
 
-TEST(the_sink_writes_snapshots_when_asked_to)
-{
-    resmon_monitor *monitor = NULL;
-    const resmon_trace_options trace = {
-        .struct_size = sizeof trace, .path = path_of("sink.json"), .interval_ms = 5};
-    assert_ok(resmon_monitor_new(NULL, &monitor));
-    assert_ok(resmon_monitor_add_trace(monitor, &trace));
-    assert_ok(resmon_monitor_start(monitor));
-    for (int i = 0; i < 12000 && access(trace.path, F_OK) != 0; i++) {
-        (void)nanosleep(&(struct timespec){.tv_nsec = 5000000}, NULL);
-    }
-    assert_int_equal(access(path_of("sink.json"), F_OK), 0);
-    resmon_monitor_free(monitor);
-    assert_int_equal(unlink(path_of("sink.json")), 0);
-}
-
 FIXTURE(tear_down)
 {
     (void)unlink(path_of("t.json"));
