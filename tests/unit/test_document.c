@@ -18,6 +18,7 @@
 #include "comma_locale.h"
 #include "format/document.h"
 #include "format/json.h"
+#include "made_table.h"
 #include "random.h"
 #include "run/record.h"
 #include "run/run.h"
@@ -170,16 +171,10 @@ TEST(numbers_load_back_exactly)
     struct random random = {2024};
     struct resmon_run *run = rm_run_new();
     assert_non_null(run);
-    run->columns = rm_arena_alloc(&run->strings, 1, sizeof *run->columns);
+    made_table(run, 1, ROWS);
     run->columns[0] = (resmon_column){
         .metric = "m", .unit = "1", .instance = "", .source = "", .kind = RESMON_GAUGE, .level = 1};
     rm_record_clear(RM_RECORD_statistics, &run->columns[0]);
-    run->column_count = 1;
-    run->row_count = ROWS;
-    run->t_first = rm_arena_alloc(&run->strings, ROWS, sizeof *run->t_first);
-    run->t_last = rm_arena_alloc(&run->strings, ROWS, sizeof *run->t_last);
-    run->row_samples = rm_arena_alloc(&run->strings, ROWS, sizeof *run->row_samples);
-    run->values = rm_arena_alloc(&run->strings, ROWS * RM_SERIES_KINDS, sizeof *run->values);
     for (size_t i = 0; i < ROWS; i++) {
         /* A year in nanoseconds: whole numbers of up to 55 bits. */
         run->t_first[i] = (int64_t)random_below(&random, UINT64_C(31557600000000000) >> 2);

@@ -68,14 +68,7 @@ static struct resmon_run *new_run(size_t rows, size_t scopes)
     run->info.label = "";
     run->info.start_realtime_ns = NOW_NS;
     run->info.duration_ns = INT64_C(1500000000);
-    run->column_count = COLUMNS;
-    run->row_count = rows;
-    run->columns = rm_arena_alloc(&run->strings, COLUMNS, sizeof *run->columns);
-    run->t_first = rm_arena_alloc(&run->strings, rows, sizeof *run->t_first);
-    run->t_last = rm_arena_alloc(&run->strings, rows, sizeof *run->t_last);
-    run->row_samples = rm_arena_alloc(&run->strings, rows, sizeof *run->row_samples);
-    run->values =
-        rm_arena_alloc(&run->strings, COLUMNS * RM_SERIES_KINDS * rows, sizeof *run->values);
+    made_table(run, COLUMNS, rows);
     for (size_t c = 0; c < COLUMNS; c++) {
         run->columns[c] = (resmon_column){
             .metric = rm_metric_own_text(metrics[c]), .unit = "", .instance = "", .source = ""};

@@ -8,6 +8,7 @@
 
 #include "made_profile.h"
 #include "made_run.h"
+#include "made_table.h"
 #include "view/flame.h"
 #include "view/plots.h"
 #include "view/scopes.h"
@@ -25,11 +26,7 @@ static struct resmon_run *column_run(size_t rows, double step_s)
     assert_non_null(run);
     run->info.state = "stopped";
     run->info.label = "";
-    run->columns = rm_arena_alloc(&run->strings, 1, sizeof *run->columns);
-    run->t_last = rm_arena_alloc(&run->strings, rows, sizeof *run->t_last);
-    run->values = rm_arena_alloc(&run->strings, rows * RM_SERIES_KINDS, sizeof *run->values);
-    run->column_count = 1;
-    run->row_count = rows;
+    made_table(run, 1, rows);
     for (size_t row = 0; row < rows; row++) {
         run->t_last[row] = (int64_t)((double)row * step_s * 1e9);
         for (int kind = 0; kind < RM_SERIES_KINDS; kind++) {

@@ -102,6 +102,19 @@ TEST(structs_have_the_same_bounds, .setup_func = make_monitor, .teardown_func = 
         .struct_size = sizeof options, .directory = ".", .interval_ms = 99};
     assert_status(RESMON_ERANGE, resmon_monitor_add_prometheus(monitor, &options));
     assert_non_null(strstr(resmon_last_error(), "prometheus.interval is 99 ms"));
+    static char long_path[5000];
+    memset(long_path, 'a', sizeof long_path - 1);
+    static const char *const directories[] = {NULL, "", long_path};
+    for (size_t i = 0; i < RM_ARRAY_LEN(directories); i++) {
+        options =
+            (resmon_prometheus_options){.struct_size = sizeof options, .directory = directories[i]};
+        assert_status(RESMON_EINVAL, resmon_monitor_add_prometheus(monitor, &options));
+    }
+    options = (resmon_prometheus_options){
+        .struct_size = sizeof options, .directory = ".", .label_count = 1};
+    assert_status(RESMON_EINVAL, resmon_monitor_add_prometheus(monitor, &options));
+    assert_status(RESMON_EINVAL, resmon_monitor_add_prometheus(monitor, NULL));
+    assert_status(RESMON_EINVAL, resmon_monitor_add_prometheus(NULL, NULL));
     resmon_trace_options trace = {
         .struct_size = sizeof trace, .path = "x", .interval_ms = 86400001};
     assert_status(RESMON_ERANGE, resmon_monitor_add_trace(monitor, &trace));

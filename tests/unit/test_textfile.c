@@ -156,38 +156,6 @@ TEST(what_cannot_be_written_is_absent)
     rm_run_free(run);
 }
 
-TEST(options_that_are_refused)
-{
-    static const resmon_prometheus_label twice[] = {{"a", "1"}, {"a", "2"}};
-    static char long_path[5000];
-    memset(long_path, 'a', sizeof long_path - 1);
-    const struct {
-        resmon_prometheus_options options;
-        resmon_status status;
-    } cases[] = {
-        {{.directory = NULL}, RESMON_EINVAL},
-        {{.directory = ""}, RESMON_EINVAL},
-        {{.directory = "/no/such/directory"}, RESMON_ENOENT},
-        {{.directory = long_path}, RESMON_EINVAL},
-        {{.directory = test_directory, .flags = 1U << 20}, RESMON_EINVAL},
-        {{.directory = test_directory, .interval_ms = 99}, RESMON_ERANGE},
-        {{.directory = test_directory, .interval_ms = 86400001}, RESMON_ERANGE},
-        {{.directory = test_directory, .labels = twice, .label_count = 2}, RESMON_EINVAL},
-        {{.directory = test_directory, .label_count = 1}, RESMON_EINVAL},
-    };
-    resmon_monitor *monitor = NULL;
-    assert_ok(resmon_monitor_new(NULL, &monitor));
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        resmon_prometheus_options options = cases[i].options;
-        options.struct_size = sizeof options;
-        assert_status(cases[i].status, resmon_monitor_add_prometheus(monitor, &options));
-    }
-    assert_status(RESMON_EINVAL, resmon_monitor_add_prometheus(monitor, NULL));
-    assert_status(RESMON_EINVAL, resmon_monitor_add_prometheus(NULL, NULL));
-    assert_int_equal(resmon_monitor_sink_count(monitor), 0);
-    resmon_monitor_free(monitor);
-}
-
 TEST(a_monitor_writes_it)
 {
     char name[256];
