@@ -291,6 +291,7 @@ TEST(headline)
     assert_true(headline.rss_peak_bytes == 50.0);
     assert_int_equal(headline.rss_peak_provenance, RESMON_PROVENANCE_MEASURED);
     run.column_count = 0;
+    run.info.state = NULL;
     headline = rm_run_headline(&run);
     assert_true(isnan(headline.rss_peak_bytes));
     assert_int_equal(headline.rss_peak_provenance, RESMON_PROVENANCE_NONE);

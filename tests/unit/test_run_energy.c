@@ -81,8 +81,11 @@ TEST(what_is_not_known)
     assert_true(isnan(energy.node_j) && isnan(energy.modelled_share));
     assert_int_equal(energy.provenance, RESMON_PROVENANCE_NONE);
     resmon_run_free(run);
-    run = run_of("", "", "", "");
+    run =
+        run_of("", "",
+               SOURCE("node_cpu", "measured", "") "," SOURCE("energy", "none", "nobody asked"), "");
     assert_status(RESMON_ENOENT, resmon_run_get_energy(run, &energy));
+    assert_has(resmon_last_error(), "nobody asked");
     assert_int_equal(resmon_run_energy_part_count(run), 0);
     assert_status(RESMON_EINVAL, resmon_run_get_energy(NULL, &energy));
     resmon_run_free(run);
