@@ -19,7 +19,7 @@
 #include "base/status.h"
 #include "doctor/doctor.h"
 #include "job_environment.h"
-#include "os/access.h"
+#include "os/file.h"
 
 /* ---- a machine -------------------------------------------------------------------------- */
 

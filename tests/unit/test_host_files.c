@@ -16,7 +16,7 @@
 
 #include "base/fault.h"
 #include "os/appendfile.h"
-#include "os/infile.h"
+#include "os/file.h"
 #include "os/outfile.h"
 #include "sink/saver.h"
 

@@ -20,7 +20,7 @@
 #include "base/alloc.h"
 #include "made_time.h"
 #include "os/perf_tree.h"
-#include "os/process_end.h"
+#include "os/proc_pid.h"
 #include "random.h"
 #include "stack/elf_file.h"
 #include "stack/frame_index.h"

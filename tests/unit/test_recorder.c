@@ -18,7 +18,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "engine/recorder.h"
-#include "os/file_system.h"
+#include "os/file.h"
 #include "os/memory_file.h"
 #include "record/block_copy.h"
 #include "record/record_file.h"

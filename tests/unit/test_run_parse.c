@@ -15,7 +15,7 @@
 #include "base/fault.h"
 #include "format/document.h"
 #include "format/json.h"
-#include "os/file_system.h"
+#include "os/file.h"
 #include "os/memory_file.h"
 #include "random.h"
 #include "store/block.h"

@@ -17,7 +17,7 @@
 #include "base/compiler.h"
 #include "base/parse.h"
 #include "base/status.h"
-#include "os/file_system.h"
+#include "os/file.h"
 #include "os/identity.h"
 #include "os/memory_room.h"
 

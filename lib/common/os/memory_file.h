@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-#include "os/infile.h"
+#include "os/file.h"
 #include "os/mapping.h"
 
 #define RM_MEMORY_NAME_BYTES 160

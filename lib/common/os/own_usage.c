@@ -60,17 +60,8 @@ static bool read_thread(struct rm_own_io_part *part)
     char bytes[512];
     uint64_t numbers[RM_IO_FIELDS] = {0};
     const unsigned wanted = 1U << RM_IO_READ_BYTES | 1U << RM_IO_WRITE_BYTES;
-    int fd = open("/proc/thread-self/io", O_RDONLY | O_CLOEXEC);
-    if (fd < 0) {
-        return false;
-    }
-    rm_kept_mark(fd);
-    ssize_t length = read(fd, bytes, sizeof bytes);
-    rm_kept_drop(fd);
-    rm_own_io_note_read(length);
-    uint64_t found = length > 0 ? rm_parse_keys(rm_text_of(bytes, (size_t)length), io_keys,
-                                                RM_IO_FIELDS, numbers)
-                                : 0;
+    struct rm_text text = rm_file_read_short(NULL, "/proc/thread-self/io", bytes, sizeof bytes);
+    uint64_t found = rm_parse_keys(text, io_keys, RM_IO_FIELDS, numbers);
     part->read_bytes = numbers[RM_IO_READ_BYTES];
     part->write_bytes = numbers[RM_IO_WRITE_BYTES];
     return (found & wanted) == wanted;

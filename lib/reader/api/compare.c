@@ -14,7 +14,7 @@
 #include "base/thread.h"
 #include "compare/diff.h"
 #include "export/comparison_document.h"
-#include "os/infile.h"
+#include "os/file.h"
 #include "view/bench.h"
 #include "view/diff.h"
 #include "view/trend.h"

@@ -17,8 +17,7 @@
 #include "collect/energy_zones.h"
 #include "collect/memory_modules.h"
 #include "doctor/exam.h"
-#include "os/access.h"
-#include "os/dir.h"
+#include "os/file.h"
 
 static void rm_doctor_pmu_power(struct rm_doctor_exam *exam);
 

@@ -19,10 +19,10 @@
 #include "collect/cpu_model.h"
 #include "doctor/exam.h"
 #include "job/site.h"
-#include "os/access.h"
 #include "os/cgroup.h"
-#include "os/dir.h"
+#include "os/file.h"
 #include "os/perf_ring.h"
+#include "os/proc_pid.h"
 
 /* ---- counters -------------------------------------------------------------------------------- */
 

@@ -9,7 +9,7 @@
 #include "base/compiler.h"
 #include "base/human.h"
 #include "base/text.h"
-#include "os/infile.h"
+#include "os/file.h"
 
 /* ---- lines of source files ------------------------------------------------------------------- */
 

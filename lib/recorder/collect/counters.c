@@ -14,7 +14,7 @@
 #include "base/thread.h"
 #include "collect/collect.h"
 #include "counter/formula.h"
-#include "os/dir.h"
+#include "os/file.h"
 #include "os/pfm.h"
 
 /* ---- what all sets have --------------------------------------------------------------------- */

@@ -8,7 +8,7 @@
 #include "base/alloc.h"
 #include "base/parse.h"
 #include "base/status.h"
-#include "os/dir.h"
+#include "os/file.h"
 
 #define CPUS "sys/devices/system/cpu"
 

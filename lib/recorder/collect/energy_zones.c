@@ -12,7 +12,7 @@
 #include "base/status.h"
 #include "base/text.h"
 #include "collect/cpu_model.h"
-#include "os/dir.h"
+#include "os/file.h"
 #include "os/own_usage.h"
 
 /* ---- zones of powercap ---------------------------------------------------------------------- */

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/compiler.h"
-#include "os/dir.h"
+#include "os/file.h"
 
 #define EDAC "sys/devices/system/edac/mc"
 

@@ -10,7 +10,7 @@
 
 #include "base/alloc.h"
 #include "collect/collect.h"
-#include "os/file_system.h"
+#include "os/file.h"
 
 enum {
     F_USER,

@@ -8,7 +8,7 @@
 
 #include "collect/collect.h"
 #include "collect/delta.h"
-#include "os/dir.h"
+#include "os/file.h"
 
 enum { READ_BYTES, WRITE_BYTES, READS, WRITES, BUSY, ALL_READ_BYTES, ALL_WRITE_BYTES, COUNT };
 

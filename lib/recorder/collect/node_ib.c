@@ -13,7 +13,7 @@
 #include "base/alloc.h"
 #include "base/text.h"
 #include "collect/collect.h"
-#include "os/dir.h"
+#include "os/file.h"
 
 #define CLASS "sys/class/infiniband"
 

@@ -3,7 +3,7 @@
  * Collector proc_fds: open file descriptors of one process.  The directory /proc/PID/fd.
  */
 #include "collect/collect.h"
-#include "os/dir.h"
+#include "os/file.h"
 
 static const uint16_t metrics[] = {RM_PROC_FDS};
 

@@ -6,7 +6,6 @@
 
 #include "collect/collect.h"
 #include "os/proc_pid.h"
-#include "os/task_walk.h"
 
 enum {
     RSS,

@@ -11,10 +11,10 @@
 #include "base/alloc.h"
 #include "base/hash.h"
 #include "base/text.h"
-#include "os/dir.h"
+#include "os/file.h"
 #include "os/identity.h"
 #include "os/own_usage.h"
-#include "os/task_walk.h"
+#include "os/proc_pid.h"
 
 static const char *const file_names[RM_TREE_FILES] = {"stat", "statm", "io", "fd"};
 

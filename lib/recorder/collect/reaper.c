@@ -9,7 +9,6 @@
 
 #include "os/own_usage.h"
 #include "os/proc_pid.h"
-#include "os/task_walk.h"
 
 static bool takes_in_orphans(void)
 {

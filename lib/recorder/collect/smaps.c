@@ -8,7 +8,7 @@
 #include "base/compiler.h"
 #include "collect/collect.h"
 #include "collect/process_tree.h"
-#include "os/task_walk.h"
+#include "os/proc_pid.h"
 
 /* The kernel walks all page tables and holds the process's memory lock meanwhile: 4 ms per resident
  * GiB, in which page faults of the process wait.  So never often. */

@@ -14,7 +14,7 @@
 #include "engine/energy_division.h"
 #include "engine/recorder.h"
 #include "job/path_pattern.h"
-#include "os/file_system.h"
+#include "os/file.h"
 #include "os/memory_room.h"
 #include "os/outfile.h"
 #include "os/own_usage.h"

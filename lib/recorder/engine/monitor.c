@@ -26,7 +26,7 @@
 #include "job/leader.h"
 #include "os/clocksource.h"
 #include "os/identity.h"
-#include "os/process_end.h"
+#include "os/proc_pid.h"
 #include "scope/scope.h"
 #include "scope/thread_counters.h"
 #include "setup/facts.h"

@@ -9,7 +9,7 @@
 #include "base/alloc.h"
 #include "base/hash.h"
 #include "base/status.h"
-#include "os/infile.h"
+#include "os/file.h"
 #include "os/outfile.h"
 
 /* ---- lists ---------------------------------------------------------------------------------- */

@@ -6,7 +6,7 @@
 
 #include "base/compiler.h"
 #include "base/status.h"
-#include "os/dir.h"
+#include "os/file.h"
 
 #define MOST_DEPTH   6U /* of a group of a job, below the mount point */
 #define LONGEST_ID   128U

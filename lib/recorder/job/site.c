@@ -12,7 +12,7 @@
 #include "base/ini.h"
 #include "base/status.h"
 #include "base/text.h"
-#include "os/infile.h"
+#include "os/file.h"
 
 #define DEFAULT_FILE "/etc/resmon/site.conf"
 #define MOST_BYTES   65536

@@ -18,7 +18,7 @@
 #include "format/json.h"
 #include "job/path_pattern.h"
 #include "net/address.h"
-#include "os/infile.h"
+#include "os/file.h"
 
 /* ---- texts ------------------------------------------------------------------------------ */
 

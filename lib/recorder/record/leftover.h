@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-#include "os/infile.h"
+#include "os/file.h"
 #include "os/memory_file.h"
 #include "store/block.h"
 

@@ -14,7 +14,7 @@
 
 #include <resmon/status.h>
 
-#include "os/infile.h"
+#include "os/file.h"
 
 #define RM_ELF_BUILD_ID_BYTES  129 /* as text: 64 bytes in hexadecimal */
 #define RM_ELF_MOST_FILE_BYTES (UINT64_C(1) << 40)

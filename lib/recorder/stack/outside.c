@@ -11,7 +11,7 @@
 #include "base/status.h"
 #include "base/text.h"
 #include "os/cgroup.h"
-#include "os/task_walk.h"
+#include "os/proc_pid.h"
 #include "stack/follow.h"
 #include "stack/images.h"
 #include "stack/processes.h"

@@ -10,8 +10,6 @@
 #include "base/text.h"
 #include "os/identity.h"
 #include "os/proc_pid.h"
-#include "os/process_end.h"
-#include "os/task_walk.h"
 
 /* ---- rows ----------------------------------------------------------------------------------- */
 

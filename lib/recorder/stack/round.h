@@ -11,7 +11,6 @@
 #include <stdint.h>
 #include <sys/resource.h>
 
-#include "os/dir.h"
 #include "os/file.h"
 #include "os/own_usage.h"
 #include "os/proc_pid.h"
