@@ -17,7 +17,6 @@
 #include "base/fault.h"
 #include "format/json.h"
 
-#include "os/appendfile.h"
 #include "os/outfile.h"
 
 /* The file as lines; empty when it is not there. */

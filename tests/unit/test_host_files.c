@@ -15,7 +15,6 @@
 #include <unistd.h>
 
 #include "base/fault.h"
-#include "os/appendfile.h"
 #include "os/file.h"
 #include "os/outfile.h"
 #include "sink/saver.h"

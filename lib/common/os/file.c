@@ -95,10 +95,12 @@ static resmon_status grow(struct rm_scratch *scratch, const char *path)
     return RESMON_OK;
 }
 
-/* Opens without blocking, so that a FIFO planted in a fixture tree cannot hang the sampler. */
+/* Without blocking, so that a FIFO planted in a fixture tree cannot hang the sampler. */
+#define FILE_FLAGS (O_RDONLY | O_NONBLOCK | O_NOCTTY)
+
 static int open_below(const struct rm_root *root, const char *path)
 {
-    return rm_open_at(rm_kept_fd(&root->kept), path, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0);
+    return rm_open_at(rm_kept_fd(&root->kept), path, FILE_FLAGS, 0);
 }
 
 resmon_status rm_fd_open(const struct rm_root *root, const char *path, int *ret_fd)
@@ -151,18 +153,23 @@ void rm_file_close(struct rm_file *file)
     file->root = NULL;
 }
 
-ssize_t rm_fd_read_at(int fd, void *bytes, size_t capacity, uint64_t offset)
+static ssize_t read_counted(int fd, void *bytes, size_t capacity, uint64_t offset)
 {
     ssize_t got;
-    if (RM_FAULT(RM_FAULT_READ)) {
-        errno = EIO;
-        return -1;
-    }
     do {
         got = pread(fd, bytes, capacity, (off_t)offset);
         rm_own_io_note_read(got);
     } while (got < 0 && errno == EINTR);
     return got;
+}
+
+ssize_t rm_fd_read_at(int fd, void *bytes, size_t capacity, uint64_t offset)
+{
+    if (RM_FAULT(RM_FAULT_READ)) {
+        errno = EIO;
+        return -1;
+    }
+    return read_counted(fd, bytes, capacity, offset);
 }
 
 /*
@@ -292,15 +299,16 @@ resmon_status rm_file_read_first(const struct rm_root *root, const char *path,
     return status;
 }
 
+/* No made failure of tests: its callers do without the file. */
 struct rm_text rm_file_read_short(const struct rm_root *root, const char *path, char *bytes,
                                   size_t capacity)
 {
     const int directory = root != NULL ? rm_kept_fd(&root->kept) : AT_FDCWD;
-    int fd = rm_open_at(directory, path, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0);
+    int fd = openat(directory, path, FILE_FLAGS | O_CLOEXEC);
     ssize_t got = 0;
     if (fd >= 0) {
         rm_kept_mark(fd);
-        got = rm_fd_read_at(fd, bytes, capacity, 0);
+        got = read_counted(fd, bytes, capacity, 0);
         rm_kept_drop(fd);
     }
     return rm_text_of(bytes, got > 0 ? (size_t)got : 0);
@@ -471,7 +479,7 @@ static resmon_status check_opened(struct rm_infile *file, uint64_t bound)
 resmon_status rm_infile_open(struct rm_infile *file, const char *path, uint64_t bound)
 {
     *file = (struct rm_infile){.path = path};
-    if (!rm_kept_open(&file->kept, path, O_RDONLY | O_NONBLOCK | O_NOCTTY)) {
+    if (!rm_kept_open(&file->kept, path, FILE_FLAGS)) {
         return rm_error_errno(errno, "cannot open %s", path);
     }
     resmon_status status = check_opened(file, bound);

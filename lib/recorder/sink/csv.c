@@ -9,7 +9,6 @@
 #include "base/status.h"
 #include "format/csv.h"
 #include "job/path_pattern.h"
-#include "os/appendfile.h"
 #include "os/outfile.h"
 #include "run/run.h"
 #include "sink/saver.h"

@@ -18,7 +18,7 @@
 #include "base/struct_size.h"
 #include "carbon/convert.h"
 #include "metric/metric.h"
-#include "os/sharedfile.h"
+#include "os/outfile.h"
 #include "run/energy.h"
 #include "run/run.h"
 #include "sink/saver.h"
