@@ -19,7 +19,7 @@
 #include "base/clock.h"
 #include "engine/recorder.h"
 #include "os/file.h"
-#include "os/memory_file.h"
+#include "os/mapping.h"
 #include "record/block_copy.h"
 #include "record/record_file.h"
 #include "record/recording.h"

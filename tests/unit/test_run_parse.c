@@ -16,7 +16,7 @@
 #include "format/document.h"
 #include "format/json.h"
 #include "os/file.h"
-#include "os/memory_file.h"
+#include "os/mapping.h"
 #include "random.h"
 #include "store/block.h"
 

@@ -17,7 +17,7 @@
 #include "base/status.h"
 #include "base/text.h"
 #include "base/thread.h"
-#include "os/memory_file.h"
+#include "os/mapping.h"
 #include "os/memory_room.h"
 #include "os/outfile.h"
 #include "record/block_copy.h"
