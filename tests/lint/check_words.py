@@ -17,10 +17,9 @@ BANNED = {
 EXEMPT = {("base/alloc.c", "memory goes through base/alloc.h"),
           # In place of the C library, when no thread but ours is left.
           ("engine/sampling.c", "the library never ends its host program"),
-          # Only for a monitor that was asked for stacks, and only a signal that nobody handles.
-          ("os/claimed_signal.c", "no global side effects on the host program"),
-          # Only when RESMON, or a language, asked for it, and only signals that nobody handles.
-          ("os/end_signals.c", "no global side effects on the host program"),
+          # Only for a monitor with stacks, or where RESMON or a language asked for it, and only signals that the
+          # program does not handle.
+          ("os/program.c", "no global side effects on the host program"),
           # What __cxa_demangle() returns is the C library's memory.
           ("names/demangle.c", "memory goes through base/alloc.h"),
           # resmon-names is a program of its own, in no host.

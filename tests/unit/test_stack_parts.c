@@ -13,9 +13,9 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
-#include "os/claimed_signal.h"
 #include "os/own_usage.h"
 #include "os/proc_pid.h"
+#include "os/program.h"
 #include "stack/code.h"
 #include "stack/memory_watch.h"
 #include "stack/slot.h"

@@ -22,7 +22,7 @@
 #include "os/identity.h"
 #include "os/memory_room.h"
 #include "os/outfile.h"
-#include "os/signal_guard.h"
+#include "os/program.h"
 
 static void *map(int fd, uint64_t bytes)
 {

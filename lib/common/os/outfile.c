@@ -17,7 +17,7 @@
 #include "base/text.h"
 #include "os/file.h"
 #include "os/own_usage.h"
-#include "os/signal_guard.h"
+#include "os/program.h"
 
 /* ---- what all of them do ------------------------------------------------------------------ */
 

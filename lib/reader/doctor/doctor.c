@@ -11,9 +11,9 @@
 #include "base/status.h"
 #include "base/text.h"
 #include "doctor/exam.h"
-#include "os/claimed_signal.h"
 #include "os/file.h"
 #include "os/perf.h"
+#include "os/program.h"
 #include "stack/unwind.h"
 #include "symbols/symbolizer.h"
 

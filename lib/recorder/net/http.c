@@ -26,7 +26,7 @@
 #include "net/connections.h"
 #include "os/kept.h"
 #include "os/library.h"
-#include "os/signal_guard.h"
+#include "os/program.h"
 
 #define CONNECT_NS     (10 * RM_NS_PER_S)
 #define LOOK_ROUND_MS  100 /* how soon a new deadline, or the program's end, is noticed */

@@ -16,10 +16,10 @@
 
 #include "base/clock.h"
 #include "base/compiler.h"
-#include "base/exit_status.h"
 #include "base/fork.h"
 #include "base/keep_errno.h"
 #include "base/thread.h"
+#include "os/program.h"
 #include "scope/forked.h"
 #include "scope/scope.h"
 #include "scope/site.h"

@@ -14,7 +14,7 @@
 #include "base/compiler.h"
 #include "base/fork.h"
 #include "base/status.h"
-#include "os/claimed_signal.h"
+#include "os/program.h"
 #include "scope/scope.h"
 #include "stack/slot.h"
 

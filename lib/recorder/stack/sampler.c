@@ -13,7 +13,7 @@
 #include "base/status.h"
 #include "base/text.h"
 #include "base/thread.h"
-#include "os/claimed_signal.h"
+#include "os/program.h"
 #include "stack/code.h"
 #include "stack/handler.h"
 #include "stack/slot.h"
