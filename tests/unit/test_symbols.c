@@ -20,7 +20,7 @@
 #include "base/alloc.h"
 #include "base/fault.h"
 #include "made_unnamed.h"
-#include "os/vdso.h"
+#include "os/library.h"
 #include "random.h"
 #include "stack/elf_file.h"
 #include "symbols/naming.h"

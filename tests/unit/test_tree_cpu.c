@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "os/tree_cpu.h"
+#include "os/own_usage.h"
 #include "run/run.h"
 
 #define MS INT64_C(1000000)

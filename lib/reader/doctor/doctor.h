@@ -14,7 +14,7 @@
 #include "base/arena.h"
 #include "job/environment.h"
 #include "os/file.h"
-#include "os/fork_events.h"
+#include "os/task_events.h"
 
 #define RM_DOCTOR_GROUP_BYTES 32
 

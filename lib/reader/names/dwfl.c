@@ -21,7 +21,6 @@
 #include "names/libdw.h"
 #include "os/library.h"
 #include "os/proc_pid.h"
-#include "os/vdso.h"
 
 /* ---- lines and inlined functions ------------------------------------------------------------- */
 

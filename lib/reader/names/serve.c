@@ -9,7 +9,7 @@
 #include "base/alloc.h"
 #include "base/thread.h"
 #include "names/dwfl.h"
-#include "os/vdso.h"
+#include "os/library.h"
 
 #define PIECE_BYTES ((size_t)1 << 20) /* of a request, as it is read */
 

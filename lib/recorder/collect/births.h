@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Owns who was born into a process tree since it was looked at, by the kernel's word
- * (os/fork_events.h): also those whose parents have ended meanwhile, which no scan of /proc would
+ * (os/task_events.h): also those whose parents have ended meanwhile, which no scan of /proc would
  * find any more.
  */
 #ifndef RM_COLLECT_BIRTHS_H
 #define RM_COLLECT_BIRTHS_H
 
-#include "os/fork_events.h"
+#include "os/task_events.h"
 
 struct rm_birth {
     uint64_t pid;

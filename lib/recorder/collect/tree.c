@@ -5,7 +5,7 @@
 #include "collect/collect.h"
 #include "collect/delta.h"
 #include "collect/process_tree.h"
-#include "os/tree_cpu.h"
+#include "os/own_usage.h"
 
 enum {
     PROCESSES,

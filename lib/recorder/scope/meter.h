@@ -12,7 +12,7 @@
 #include <resmon/monitor.h>
 
 #include "os/kept.h"
-#include "os/tree_cpu.h"
+#include "os/own_usage.h"
 #include "scope/peak.h"
 #include "scope/thread_counters.h"
 #include "store/pace.h"

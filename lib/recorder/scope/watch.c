@@ -11,7 +11,6 @@
 #include "base/status.h"
 #include "base/struct_size.h"
 #include "os/own_usage.h"
-#include "os/tree_cpu.h"
 #include "scope/peak.h"
 #include "scope/session.h"
 

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE /* adjtimex */
 #include "setup/facts.h"
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/timex.h>
 #include <unistd.h>
 
 #include <resmon/version.h>
@@ -12,7 +14,6 @@
 #include "job/detect.h"
 #include "job/hosts.h"
 #include "os/clocksource.h"
-#include "os/wall_clock.h"
 #include "scope/meter.h"
 #include "scope/peak.h"
 #include "store/small_records.h"
@@ -261,9 +262,17 @@ void rm_facts_record_job(struct rm_block *block, const struct resmon_job *job,
     record_hosts(block, &job->hosts);
 }
 
+/* The error bound of the wall clock in ns, as the kernel and NTP estimate it; NaN: not known.  For
+ * a clock that is not synchronized, the kernel returns 16 s. */
+static double wall_clock_error_ns(void)
+{
+    struct timex clock = {.modes = 0};
+    return adjtimex(&clock) >= 0 && clock.maxerror >= 0 ? (double)clock.maxerror * 1e3 : RM_NAN;
+}
+
 void rm_facts_record_clock(struct rm_block *block)
 {
-    rm_facts_add_number(block, "run", RM_FACT_CLOCK_ERROR, rm_wall_clock_error_ns());
+    rm_facts_add_number(block, "run", RM_FACT_CLOCK_ERROR, wall_clock_error_ns());
 }
 
 /* CLOCK_MONOTONIC goes on evenly when the time of day is set. */
@@ -272,7 +281,7 @@ void rm_facts_record_clock_end(struct rm_block *block)
     const struct rm_block_header *header = block->header;
     int64_t lasted_ns = rm_clock_monotonic_ns() - header->start.ns;
     int64_t by_day_ns = rm_clock_realtime_ns() - header->start_realtime_ns;
-    rm_facts_add_number(block, "run", RM_FACT_END_CLOCK_ERROR, rm_wall_clock_error_ns());
+    rm_facts_add_number(block, "run", RM_FACT_END_CLOCK_ERROR, wall_clock_error_ns());
     rm_facts_add_number(block, "run", RM_FACT_CLOCK_STEP, (double)(by_day_ns - lasted_ns));
 }
 

@@ -12,7 +12,7 @@
 #include "base/status.h"
 #include "base/text.h"
 #include "os/identity.h"
-#include "os/vdso.h"
+#include "os/library.h"
 #include "stack/frame_index.h"
 
 /* ---- what one module says of itself ----------------------------------------------------- */

@@ -9,8 +9,8 @@
 #include "base/hash.h"
 #include "base/map.h"
 #include "base/text.h"
+#include "os/library.h"
 #include "os/proc_pid.h"
-#include "os/vdso.h"
 #include "stack/elf_file.h"
 #include "stack/frame_index.h"
 

@@ -14,7 +14,7 @@
 #define RM_STACK_PROCESSES_H
 
 #include "os/perf_tree.h"
-#include "os/taskstats.h"
+#include "os/task_events.h"
 #include "stack/spaces.h"
 #include "store/small_records.h"
 
