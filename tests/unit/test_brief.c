@@ -13,8 +13,8 @@
 #include <unistd.h>
 
 #include "base/buffer.h"
-#include "base/columns.h"
 #include "base/compiler.h"
+#include "base/text.h"
 #include "made_profile.h"
 #include "metric/metric.h"
 #include "os/host.h"

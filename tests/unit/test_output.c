@@ -11,7 +11,7 @@
 #include "base/clock.h"
 #include "base/deadline.h"
 #include "base/fault.h"
-#include "base/output.h"
+#include "base/text.h"
 #include "format/json.h"
 #include "random.h"
 

@@ -15,7 +15,7 @@
 #include <resmon/status.h>
 
 #include "base/compiler.h"
-#include "base/output.h"
+#include "base/text.h"
 #include "os/kept.h"
 
 #define RM_PATH_BYTES 4096

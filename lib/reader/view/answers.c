@@ -6,7 +6,6 @@
 #include <string.h>
 #include <time.h>
 
-#include "base/columns.h"
 #include "base/compiler.h"
 #include "base/human.h"
 #include "base/text.h"

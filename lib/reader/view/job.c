@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/columns.h"
 #include "base/compiler.h"
 #include "base/human.h"
 #include "base/text.h"

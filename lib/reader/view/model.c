@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/columns.h"
 #include "base/human.h"
 #include "base/number.h"
 #include "base/text.h"

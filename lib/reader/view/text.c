@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/columns.h"
 #include "base/compiler.h"
 #include "base/text.h"
 

@@ -8,7 +8,6 @@
 #include <resmon/version.h>
 
 #include "base/alloc.h"
-#include "base/amount.h"
 #include "base/human.h"
 #include "base/keep_errno.h"
 #include "base/status.h"
