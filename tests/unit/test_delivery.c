@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <time.h>
 
-#include "base/deadline.h"
+#include "base/clock.h"
 #include "made_time.h"
 
 static resmon_monitor *make(uint64_t stop_timeout_ms)

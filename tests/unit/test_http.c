@@ -8,7 +8,6 @@
 #include <sys/stat.h>
 
 #include "base/clock.h"
-#include "base/deadline.h"
 #include "base/fault.h"
 #include "made_time.h"
 #include "net/http.h"

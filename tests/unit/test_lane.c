@@ -10,7 +10,6 @@
 #include <stdbool.h>
 
 #include "base/clock.h"
-#include "base/deadline.h"
 #include "base/fault.h"
 #include "engine/lane.h"
 #include "run/run.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Monitors in a time that is made (base/made_time): hours of samples, halving and snapshots, pauses
+ * Monitors in a time that is made (base/clock): hours of samples, halving and snapshots, pauses
  * of the machine, a wall clock that is set, what samples cost.  Each figure is exact on every host.
  */
 #include "runs.h"

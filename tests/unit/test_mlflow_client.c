@@ -15,7 +15,6 @@ TEST_FILE(.skipped = "this build has no JSON (cJSON), and so nothing for MLflow"
 #include <sys/stat.h>
 
 #include "base/clock.h"
-#include "base/deadline.h"
 #include "base/fault.h"
 #include "base/text.h"
 #include "format/json.h"

@@ -4,7 +4,7 @@
  */
 #include "test.h"
 
-#include "base/deadline.h"
+#include "base/clock.h"
 #include "base/fault.h"
 #include "made_run.h"
 #include "net/http.h"

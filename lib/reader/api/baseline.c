@@ -3,10 +3,10 @@
 #include <resmon/baseline.h>
 
 #include "base/clock.h"
-#include "base/condition.h"
 #include "base/keep_errno.h"
 #include "base/status.h"
 #include "base/struct_size.h"
+#include "base/thread.h"
 #include "compare/comparison.h"
 #include "view/comparison.h"
 

@@ -8,8 +8,6 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/compiler.h"
-#include "base/condition.h"
-#include "base/deadline.h"
 #include "base/log.h"
 #include "base/ring.h"
 #include "base/status.h"

@@ -19,7 +19,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/condition.h"
+#include "base/thread.h"
 #include "engine/sampler.h"
 
 enum rm_sampling_stage {
