@@ -9,7 +9,7 @@
 
 #include "base/alloc.h"
 #include "base/compiler.h"
-#include "base/intern.h"
+#include "base/map.h"
 #include "base/status.h"
 #include "base/text.h"
 #include "format/document_columns.h"

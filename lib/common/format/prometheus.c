@@ -8,7 +8,7 @@
 
 #include "base/alloc.h"
 #include "base/compiler.h"
-#include "base/hash.h"
+#include "base/map.h"
 #include "base/status.h"
 #include "base/text.h"
 

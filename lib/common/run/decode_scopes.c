@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "base/compiler.h"
-#include "base/hash.h"
 #include "base/io_field.h"
+#include "base/map.h"
 #include "base/status.h"
 #include "run/record.h"
 #include "run/run.h"

@@ -15,7 +15,7 @@
 #include <resmon/records.h>
 #include <resmon/run.h>
 
-#include "base/arena.h"
+#include "base/alloc.h"
 #include "base/compiler.h"
 #include "run/profile.h"
 #include "store/scope_records.h"

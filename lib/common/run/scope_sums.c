@@ -7,8 +7,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/hash.h"
-#include "base/intern.h"
+#include "base/map.h"
 #include "base/status.h"
 #include "run/energy.h"
 

@@ -7,8 +7,8 @@
 
 #include "base/alloc.h"
 #include "base/compiler.h"
-#include "base/hash.h"
 #include "base/human.h"
+#include "base/map.h"
 #include "base/status.h"
 
 #define PATH_BYTES 2048

@@ -11,7 +11,7 @@
 
 #include <resmon/doctor.h>
 
-#include "base/arena.h"
+#include "base/alloc.h"
 #include "job/environment.h"
 #include "os/file.h"
 #include "os/task_events.h"

@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #include "base/buffer.h"
-#include "base/intern.h"
+#include "base/map.h"
 
 struct rm_names_frame {
     uint32_t function, file; /* texts */

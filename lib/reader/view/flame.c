@@ -6,8 +6,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/hash.h"
-#include "base/intern.h"
+#include "base/map.h"
 #include "base/text.h"
 #include "view/html.h"
 #include "view/profile.h"

@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/arena.h"
+#include "base/alloc.h"
 #include "base/buffer.h"
 #include "base/compiler.h"
 

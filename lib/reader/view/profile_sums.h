@@ -7,7 +7,7 @@
 #ifndef RM_VIEW_PROFILE_SUMS_H
 #define RM_VIEW_PROFILE_SUMS_H
 
-#include "base/intern.h"
+#include "base/map.h"
 #include "run/run.h"
 #include "view/model.h"
 

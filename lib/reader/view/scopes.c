@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/intern.h"
+#include "base/map.h"
 #include "run/run.h"
 
 #define MOST_SCOPES     400 /* in a table; */

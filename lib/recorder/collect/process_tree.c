@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "base/hash.h"
+#include "base/map.h"
 #include "base/text.h"
 #include "os/file.h"
 #include "os/identity.h"

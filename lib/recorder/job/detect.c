@@ -7,8 +7,8 @@
 
 #include "base/alloc.h"
 #include "base/compiler.h"
-#include "base/hash.h"
 #include "base/log.h"
+#include "base/map.h"
 #include "base/status.h"
 #include "base/text.h"
 #include "job/hosts.h"

@@ -9,7 +9,7 @@
 
 #include <resmon/job.h>
 
-#include "base/arena.h"
+#include "base/alloc.h"
 #include "job/environment.h"
 #include "job/hosts.h"
 

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/hash.h"
+#include "base/map.h"
 #include "base/status.h"
 #include "os/file.h"
 #include "os/outfile.h"

@@ -14,7 +14,7 @@
 
 #include <resmon/run.h>
 
-#include "base/arena.h"
+#include "base/alloc.h"
 #include "base/buffer.h"
 #include "format/json.h"
 #include "net/mlflow_config.h"

@@ -9,7 +9,7 @@
 #include "base/clock.h"
 #include "base/compiler.h"
 #include "base/fork.h"
-#include "base/hash.h"
+#include "base/map.h"
 #include "base/status.h"
 #include "base/text.h"
 #include "base/thread.h"

@@ -6,7 +6,6 @@
 
 #include "base/alloc.h"
 #include "base/compiler.h"
-#include "base/hash.h"
 #include "base/map.h"
 #include "base/text.h"
 #include "os/library.h"

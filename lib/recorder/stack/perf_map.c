@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "base/arena.h"
 #include "base/clock.h"
 #include "base/parse.h"
 #include "os/proc_pid.h"

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/hash.h"
 #include "base/map.h"
 #include "base/parse.h"
 #include "base/text.h"
