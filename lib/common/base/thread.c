@@ -19,7 +19,6 @@
 #include "base/compiler.h"
 #include "base/fault.h"
 #include "base/fork.h"
-#include "base/keep_errno.h"
 #include "base/sanitizer.h"
 #include "base/status.h"
 #include "base/text.h"

@@ -12,7 +12,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "base/io_field.h"
+#include "base/parse.h"
 #include "os/file.h"
 #include "os/kept.h"
 

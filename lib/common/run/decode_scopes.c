@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "base/compiler.h"
-#include "base/io_field.h"
 #include "base/map.h"
+#include "base/parse.h"
 #include "base/status.h"
 #include "run/record.h"
 #include "run/run.h"

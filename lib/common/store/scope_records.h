@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/io_field.h"
+#include "base/parse.h"
 #include "store/block.h"
 #include "store/pace.h"
 #include "store/scope_tree.h"

@@ -3,7 +3,6 @@
 #include <resmon/baseline.h>
 
 #include "base/clock.h"
-#include "base/keep_errno.h"
 #include "base/status.h"
 #include "base/struct_size.h"
 #include "base/thread.h"

@@ -3,7 +3,6 @@
 #include <resmon/doctor.h>
 
 #include "base/buffer.h"
-#include "base/keep_errno.h"
 #include "base/status.h"
 #include "base/struct_size.h"
 #include "doctor/doctor.h"

@@ -21,7 +21,6 @@
 #include "base/alloc.h"
 #include "base/compiler.h"
 #include "base/fork.h"
-#include "base/keep_errno.h"
 #include "base/status.h"
 #include "base/text.h"
 #include "base/thread.h"

@@ -3,7 +3,6 @@
 #include <resmon/mlflow.h>
 
 #include "base/buffer.h"
-#include "base/keep_errno.h"
 #include "base/status.h"
 #include "sink/mlflow.h"
 #include "sink/sinks.h"

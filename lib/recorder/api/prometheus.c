@@ -2,7 +2,6 @@
 /* <resmon/prometheus.h>: checks arguments and calls down. */
 #include <resmon/prometheus.h>
 
-#include "base/keep_errno.h"
 #include "base/status.h"
 #include "base/struct_size.h"
 #include "format/prometheus.h"

@@ -4,7 +4,6 @@
 
 #include <math.h>
 
-#include "base/keep_errno.h"
 #include "base/status.h"
 #include "base/struct_size.h"
 #include "run/run.h"

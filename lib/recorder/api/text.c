@@ -9,7 +9,6 @@
 
 #include "base/alloc.h"
 #include "base/human.h"
-#include "base/keep_errno.h"
 #include "base/status.h"
 
 #define STRING(x)  STRING_(x)

@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/io_field.h"
+#include "base/parse.h"
 #include "os/file.h"
 
 #define RM_REAPER_OTHERS 32U

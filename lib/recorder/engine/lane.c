@@ -8,7 +8,6 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/compiler.h"
-#include "base/log.h"
 #include "base/ring.h"
 #include "base/status.h"
 #include "base/text.h"

@@ -9,7 +9,6 @@
 #include "base/alloc.h"
 #include "base/compiler.h"
 #include "base/human.h"
-#include "base/log.h"
 #include "base/status.h"
 #include "engine/energy_division.h"
 #include "engine/recorder.h"

@@ -12,7 +12,6 @@
 #include "base/clock.h"
 #include "base/compiler.h"
 #include "base/fork.h"
-#include "base/log.h"
 #include "base/status.h"
 #include "base/text.h"
 #include "base/thread.h"

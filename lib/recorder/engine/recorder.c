@@ -11,7 +11,6 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
-#include "base/log.h"
 #include "base/sanitizer.h"
 #include "base/status.h"
 #include "base/text.h"

@@ -7,7 +7,6 @@
 
 #include "base/alloc.h"
 #include "base/compiler.h"
-#include "base/log.h"
 #include "base/map.h"
 #include "base/status.h"
 #include "base/text.h"

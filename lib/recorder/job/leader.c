@@ -15,7 +15,6 @@
 #include "base/alloc.h"
 #include "base/fault.h"
 #include "base/fork.h"
-#include "base/log.h"
 #include "base/map.h"
 #include "base/status.h"
 #include "job/path_pattern.h"

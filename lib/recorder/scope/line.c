@@ -10,7 +10,7 @@
 
 #include "base/clock.h"
 #include "base/compiler.h"
-#include "base/keep_errno.h"
+#include "base/status.h"
 #include "base/text.h"
 #include "os/own_usage.h"
 #include "scope/scope.h"

@@ -17,7 +17,7 @@
 #include "base/clock.h"
 #include "base/compiler.h"
 #include "base/fork.h"
-#include "base/keep_errno.h"
+#include "base/status.h"
 #include "base/thread.h"
 #include "os/program.h"
 #include "scope/forked.h"

@@ -8,7 +8,6 @@
 #include "base/alloc.h"
 #include "base/compiler.h"
 #include "base/fork.h"
-#include "base/keep_errno.h"
 #include "base/map.h"
 #include "base/status.h"
 #include "store/block.h"

@@ -14,7 +14,6 @@
 #include "base/clock.h"
 #include "base/compiler.h"
 #include "base/fork.h"
-#include "base/keep_errno.h"
 #include "base/status.h"
 #include "scope/scope.h"
 #include "scope/site.h"

@@ -14,7 +14,6 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/human.h"
-#include "base/log.h"
 #include "base/status.h"
 #include "base/struct_size.h"
 #include "base/text.h"

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/compiler.h"
-#include "base/log.h"
 #include "base/status.h"
 #include "base/text.h"
 

@@ -12,7 +12,6 @@
 #include "base/buffer.h"
 #include "base/clock.h"
 #include "base/compiler.h"
-#include "base/log.h"
 #include "base/map.h"
 #include "base/number.h"
 #include "base/parse.h"
