@@ -21,14 +21,10 @@
 #include <ucontext.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "base/thread.h"
 #include "os/kept.h"
 #include "os/perf_ring.h"
 #include "pages.h"
-#include "run/run.h"
-#include "sanitizer.h"
-#include "stack/handler.h"
 #include "stack_tests.h"
 
 #define NOINLINE __attribute__((noinline))
