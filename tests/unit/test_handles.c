@@ -525,39 +525,6 @@ TEST(stacks_of_a_worker_are_of_where_it_hangs)
     resmon_run_free(finished(monitor));
 }
 
-TEST(a_document_says_what_was_concurrent)
-{
-    char path[] = "handles-XXXXXX";
-    int fd = mkstemp(path);
-    assert_true(fd >= 0);
-    (void)close(fd);
-    resmon_monitor *monitor = started();
-    uint64_t train = begin("train");
-    struct job job = {.under = resmon_scope_here()};
-    in_thread(work, &job);
-    resmon_scope_end(train);
-    resmon_run *run = finished(monitor), *loaded = NULL;
-    resmon_status status = resmon_run_save(run, path);
-    if (rm_json_check() != RESMON_OK) {
-        print_message("skipped: %s\n", resmon_last_error());
-        (void)unlink(path);
-        resmon_run_free(run);
-        skip();
-    }
-    assert_ok(status);
-    assert_ok(resmon_run_load(path, &loaded));
-    (void)unlink(path);
-    for (size_t i = 0; i < 3; i++) {
-        resmon_run_scope one = {.struct_size = sizeof one}, other = one;
-        assert_ok(resmon_run_get_scope(run, i, &one));
-        assert_ok(resmon_run_get_scope(loaded, i, &other));
-        assert_true(one.concurrent_ns == other.concurrent_ns);
-        assert_int_equal(one.concurrent_ns > 0.0, strcmp(one.name, "work") == 0);
-    }
-    resmon_run_free(run);
-    resmon_run_free(loaded);
-}
-
 /* ---- tasks ---------------------------------------------------------------------------------- */
 
 static void *end_task(void *task_)

@@ -613,24 +613,6 @@ TEST(an_end_on_another_thread_is_counted)
     resmon_run_free(run);
 }
 
-static void *only_end(void *token)
-{
-    resmon_scope_end(*(uint64_t *)token);
-    return NULL;
-}
-
-TEST(an_end_on_a_thread_without_scopes_is_counted)
-{
-    resmon_monitor *monitor = started_plain();
-    uint64_t token = begin("of main");
-    in_thread(only_end, &token);
-    resmon_scope_end(token);
-    resmon_run *run = finished(monitor);
-    assert_int_equal(child_of(run, -1, "of main")->calls, 1);
-    assert_int_equal(run->info.stale_ends, 1);
-    resmon_run_free(run);
-}
-
 TEST(an_end_after_the_stop_is_counted_and_harmless)
 {
     resmon_monitor *monitor = started_plain();
@@ -1013,22 +995,6 @@ TEST(an_expensive_meter_is_taken_one_in_k_and_says_so, IN_MADE_TIME)
     resmon_run_free(run);
 }
 
-TEST(a_meter_that_left_calls_out_says_so)
-{
-    resmon_monitor *monitor =
-        started(&(resmon_monitor_options){.scopes = RESMON_METER_CPU, .max_meter_share = 0.01});
-    for (int i = 0; i < 10000; i++) {
-        RESMON_SCOPE("empty");
-    }
-    resmon_run *run = finished(monitor);
-    const resmon_run_scope *scope = child_of(run, -1, "empty");
-    assert_int_equal(scope->calls, 10000);
-    assert_true(scope->cpu_calls >= 1 && scope->cpu_calls <= 10000);
-    assert_int_equal(scope->cpu_provenance, scope->cpu_calls < 10000 ? RESMON_PROVENANCE_SAMPLED
-                                                                     : RESMON_PROVENANCE_MEASURED);
-    resmon_run_free(run);
-}
-
 /* Most of the time is in calls that come after many short ones. */
 TEST(short_calls_do_not_keep_a_meter_from_long_ones, IN_MADE_TIME)
 {
@@ -1163,20 +1129,6 @@ TEST(io_of_the_library_is_not_the_programs)
 }
 
 /* ---- names ---------------------------------------------------------------------------------- */
-
-/* -1 is what callers through an FFI pass by mistake. */
-TEST(an_end_without_a_begin_is_stale)
-{
-    resmon_monitor *monitor = started_plain();
-    resmon_scope_end(begin("first"));
-    resmon_scope_end(UINT64_MAX);
-    resmon_scope_end(12345);
-    resmon_scope_end(begin("second"));
-    resmon_run *run = finished(monitor);
-    assert_int_equal(child_of(run, -1, "second")->calls, 1);
-    assert_int_equal(run->info.stale_ends, 2);
-    resmon_run_free(run);
-}
 
 TEST(a_name_is_one_site_for_ever)
 {
