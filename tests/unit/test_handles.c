@@ -7,7 +7,6 @@
 #include "scopes.h"
 
 #include <pthread.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "format/json.h"
@@ -362,10 +361,7 @@ TEST(the_child_of_a_fork_has_no_handles)
         }
         _exit(is_right ? 0 : 1);
     }
-    int status = 0;
-    assert_int_equal(waitpid(child, &status, 0), child);
-    assert_true(WIFEXITED(status));
-    assert_int_equal(WEXITSTATUS(status), 0);
+    assert_exits(child, 0);
     resmon_task_end(open);
     resmon_scope_end(train);
     resmon_run *run = finished(monitor);

@@ -333,10 +333,8 @@ static pid_t sleeping_child(int *ret_pipe)
 
 static void end_child(pid_t child, int pipe_fd)
 {
-    int status = 0;
     (void)close(pipe_fd);
-    assert_int_equal(waitpid(child, &status, 0), child);
-    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    assert_exits(child, 0);
 }
 
 TEST(another_process_can_be_observed_to_its_end)

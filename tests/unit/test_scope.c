@@ -177,10 +177,7 @@ TEST(a_child_has_its_own_peak_without_any_monitor)
         RESMON_PEAK_RSS("child", spike(10));
         _exit(fabs(logged_peak("child") - base - 10 * MIB) < rss_tolerance() ? 0 : 1);
     }
-    int status = 0;
-    assert_int_equal(waitpid(child, &status, 0), child);
-    assert_true(WIFEXITED(status));
-    assert_int_equal(WEXITSTATUS(status), 0);
+    assert_exits(child, 0);
     listen_no_more();
 }
 

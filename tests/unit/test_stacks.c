@@ -512,9 +512,7 @@ static void *do_nothing(void *unused)
 
 static void run_thread(void *(*function)(void *))
 {
-    pthread_t thread;
-    assert_int_equal(pthread_create(&thread, NULL, function, NULL), 0);
-    assert_int_equal(pthread_join(thread, NULL), 0);
+    in_thread(function, NULL);
 }
 
 TEST(later_threads_are_seen)

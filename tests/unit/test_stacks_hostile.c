@@ -156,9 +156,7 @@ static void *isolate(void *ret_is_isolated)
 TEST(descriptors_may_go)
 {
     bool is_isolated = false;
-    pthread_t thread;
-    assert_int_equal(pthread_create(&thread, NULL, isolate, &is_isolated), 0);
-    assert_int_equal(pthread_join(thread, NULL), 0);
+    in_thread(isolate, &is_isolated);
     if (!is_isolated) {
         print_message("skipped: the library's threads have no table of descriptors of their own "
                       "here\n");
