@@ -52,14 +52,6 @@ struct work {
     size_t kept_count;
 };
 
-static void *need(void *memory)
-{
-    if (memory == NULL) {
-        abort();
-    }
-    return memory;
-}
-
 /* ---- a server that knows as much of MLflow as a push asks ------------------------------- */
 
 #define RUN                                                               \
@@ -85,13 +77,13 @@ static const struct {
 
 static void keep(struct work *work, const struct tiny_request *request)
 {
-    const char *path = need(strchr(request->text, ' '));
-    struct kept kept = {.path = need(strndup(path + 1, strcspn(path + 1, " "))),
-                        .body = need(malloc(request->length + 1)),
+    const char *path = bench_need(strchr(request->text, ' '));
+    struct kept kept = {.path = bench_need(strndup(path + 1, strcspn(path + 1, " "))),
+                        .body = bench_need(malloc(request->length + 1)),
                         .length = request->length,
                         .is_get = tiny_is(request, "GET ")};
     memcpy(kept.body, request->body, request->length + 1);
-    work->kept = need(realloc(work->kept, (work->kept_count + 1) * sizeof *work->kept));
+    work->kept = bench_need(realloc(work->kept, (work->kept_count + 1) * sizeof *work->kept));
     work->kept[work->kept_count++] = kept;
 }
 
@@ -140,18 +132,18 @@ enum { COLUMNS = sizeof metrics / sizeof *metrics, ROWS = POINTS / COLUMNS };
 
 static struct resmon_run *make_run(void)
 {
-    struct resmon_run *run = need(rm_run_new());
+    struct resmon_run *run = bench_need(rm_run_new());
     size_t values = (size_t)COLUMNS * RM_SERIES_KINDS * ROWS;
     run->info.state = "stopped";
     run->info.start_realtime_ns = INT64_C(1763670000000000000);
     run->info.duration_ns = (int64_t)ROWS * 100000000;
     run->column_count = COLUMNS;
     run->row_count = ROWS;
-    run->columns = need(rm_arena_alloc(&run->strings, COLUMNS, sizeof *run->columns));
-    run->t_first = need(rm_arena_alloc(&run->strings, ROWS, sizeof *run->t_first));
-    run->t_last = need(rm_arena_alloc(&run->strings, ROWS, sizeof *run->t_last));
-    run->row_samples = need(rm_arena_alloc(&run->strings, ROWS, sizeof *run->row_samples));
-    run->values = need(rm_arena_alloc(&run->strings, values, sizeof *run->values));
+    run->columns = bench_need(rm_arena_alloc(&run->strings, COLUMNS, sizeof *run->columns));
+    run->t_first = bench_need(rm_arena_alloc(&run->strings, ROWS, sizeof *run->t_first));
+    run->t_last = bench_need(rm_arena_alloc(&run->strings, ROWS, sizeof *run->t_last));
+    run->row_samples = bench_need(rm_arena_alloc(&run->strings, ROWS, sizeof *run->row_samples));
+    run->values = bench_need(rm_arena_alloc(&run->strings, values, sizeof *run->values));
     for (size_t c = 0; c < COLUMNS; c++) {
         run->columns[c] = (resmon_column){.metric = rm_metric_own_text(metrics[c]),
                                           .unit = "1",
@@ -199,9 +191,9 @@ static double bare_curl(void *context, size_t count)
     char url[4096];
     double start = bench_now_ns();
     for (size_t i = 0; i < count; i++) {
-        CURL *easy = need(curl_easy_init());
+        CURL *easy = bench_need(curl_easy_init());
         struct curl_slist *headers = curl_slist_append(NULL, "Expect:");
-        headers = need(curl_slist_append(headers, "Content-Type: application/json"));
+        headers = bench_need(curl_slist_append(headers, "Content-Type: application/json"));
         (void)curl_easy_setopt(easy, CURLOPT_HTTPHEADER, headers);
         (void)curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, swallow);
         (void)curl_easy_setopt(easy, CURLOPT_NOPROXY, "*");
