@@ -16,7 +16,7 @@
 #include "engine/gpus.h"
 #include "engine/monitor.h"
 #include "made_time.h"
-#include "net/mlflow_plan.h"
+#include "net/mlflow_body.h"
 #include "os/nvml.h"
 #include "run/run.h"
 

@@ -10,7 +10,7 @@
 
 #include "base/alloc.h"
 #include "format/csv.h"
-#include "net/mlflow_items.h"
+#include "net/mlflow_body.h"
 #include "unit/made_run.h"
 
 #define PATH "test_hostile_times.csv"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * net/mlflow_plan, and the items made of it: which points of a run go to MLflow, under which names
+ * net/mlflow_body: which points of a run go to MLflow, under which names
  * and in which portions: each exactly once, whatever the size of a portion and wherever one begins.
  */
 #include "test.h"
@@ -18,8 +18,7 @@ TEST_FILE(.skipped = "this build has no JSON (cJSON), and so nothing for MLflow"
 #include "format/json.h"
 #include "made_run.h"
 #include "metric/metric.h"
-#include "net/mlflow_items.h"
-#include "net/mlflow_plan.h"
+#include "net/mlflow_body.h"
 #include "random.h"
 #include "strict_json.h"
 
@@ -797,7 +796,7 @@ TEST(a_merged_run_has_the_figures_of_each_node)
     struct rm_mlflow_cursor cursor = {0};
     struct rm_mlflow_item item;
     struct rm_mlflow_plan plan;
-    struct rm_buffer body, page;
+    struct rm_buffer body;
     bool has_item = false;
     init_config(RESMON_MLFLOW_SERIES);
     assert_ok(rm_mlflow_plan_init(&plan, &config, run, -1));
@@ -810,19 +809,16 @@ TEST(a_merged_run_has_the_figures_of_each_node)
     assert_head(&plan.series[0], "system/job/system_memory_usage_percentage");
     assert_head(&plan.series[1], "system/node_0/system_memory_usage_percentage");
     assert_head(&plan.series[2], "system/node_1/system_memory_usage_percentage");
-    rm_buffer_init(&body, 1 << 20);
+    rm_buffer_init(&body, 1 << 24);
     assert_ok(rm_mlflow_items_next(&plan, &cursor, 1000, &body, &item, &has_item));
     assert_non_null(strstr(body.text, "{\"key\":\"resmon.node.0\",\"value\":\"n1\"},"
                                       "{\"key\":\"resmon.node.1\",\"value\":\"n2\"}"));
-    rm_buffer_init(&page, 64);
-    rm_buffer_puts(&page, "<!DOCTYPE html>");
-    plan.page = &page;
+    plan.is_described = true;
     cursor = (struct rm_mlflow_cursor){.stage = RM_MLFLOW_STAGE_PAGE};
     assert_ok(rm_mlflow_items_next(&plan, &cursor, 1000, &body, &item, &has_item));
     assert_true(has_item && item.call == RM_MLFLOW_ARTIFACT);
     assert_string_equal(item.path, "resmon/report.html");
-    assert_int_equal(item.length, strlen("<!DOCTYPE html>"));
-    rm_buffer_free(&page);
+    assert_memory_equal(item.body, "<!DOCTYPE html>", strlen("<!DOCTYPE html>"));
     rm_buffer_free(&body);
     rm_mlflow_plan_free(&plan);
     rm_run_free(run);

@@ -11,7 +11,7 @@
 
 #include "base/compiler.h"
 #include "metric/view.h"
-#include "net/mlflow_plan.h"
+#include "net/mlflow_body.h"
 #include "run/headline.h"
 
 static const char *const names[RM_VIEW_COUNT] = {

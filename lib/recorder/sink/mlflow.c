@@ -20,10 +20,8 @@
 #include "base/status.h"
 #include "base/text.h"
 #include "format/document.h"
-#include "net/mlflow_items.h"
-#include "net/mlflow_plan.h"
+#include "net/mlflow_body.h"
 #include "os/outfile.h"
-#include "sink/mlflow_note.h"
 #include "sink/sinks.h"
 
 #define LARGEST_BODY ((size_t)1 << 30)
@@ -41,13 +39,6 @@ struct mlflow {
     unsigned number;       /* among the sinks of this process, from 1; 0: of a run that is there */
     int64_t sent_until_ns; /* series: the end of the last row that was sent */
     size_t batch_metrics;  /* less than configured once the server found a request too large */
-};
-
-/* A plan, and what it holds for the page of its run. */
-struct full_plan {
-    struct rm_mlflow_plan plan;
-    char *note; /* NULL: none */
-    struct rm_buffer page;
 };
 
 /* ---- life ------------------------------------------------------------------------------- */
@@ -479,49 +470,43 @@ static resmon_status send_all(struct mlflow *mlflow, struct rm_mlflow_plan *plan
     return RESMON_OK;
 }
 
-/* A plan of the whole run, with what stands on its page. */
+/* A plan of the whole run, with a description; for close_plan(). */
 static resmon_status open_plan(struct mlflow *mlflow, const struct resmon_run *run,
-                               struct full_plan **ret_full)
+                               struct rm_mlflow_plan **ret_plan)
 {
-    struct full_plan *full = rm_alloc(1, sizeof *full);
-    if (full == NULL) {
+    struct rm_mlflow_plan *plan = rm_alloc(1, sizeof *plan);
+    if (plan == NULL) {
         return rm_error(RESMON_ENOMEM, "out of memory for MLflow");
     }
-    struct rm_mlflow_plan *plan = &full->plan;
     resmon_status status = settle_run(mlflow, run);
     if (status == RESMON_OK) {
         status = rm_mlflow_plan_init(plan, &mlflow->config, run, mlflow->sent_until_ns);
     }
     if (status != RESMON_OK) {
-        rm_free(full);
+        rm_free(plan);
         return status;
     }
-    full->note = plan->place.is_first ? rm_mlflow_note_of(run) : NULL;
     plan->is_made = mlflow->config.run_id[0] == '\0';
-    plan->note = full->note;
-    plan->page = rm_mlflow_page_of(run, &full->page) ? &full->page : NULL;
-    *ret_full = full;
+    plan->is_described = true;
+    *ret_plan = plan;
     return RESMON_OK;
 }
 
-static void close_plan(struct full_plan *full)
+static void close_plan(struct rm_mlflow_plan *plan)
 {
-    rm_mlflow_plan_free(&full->plan);
-    rm_buffer_free(&full->page);
-    rm_free(full->note);
-    rm_free(full);
+    rm_mlflow_plan_free(plan);
+    rm_free(plan);
 }
 
-/* The whole way of a finished run. */
+/* Sends a finished run from the stage `from` on. */
 static resmon_status deliver(struct mlflow *mlflow, const struct resmon_run *run,
                              enum rm_mlflow_stage from, int64_t deadline_ns)
 {
-    struct full_plan *full = NULL;
-    resmon_status status = open_plan(mlflow, run, &full);
-    if (full != NULL) {
-        status =
-            send_all(mlflow, &full->plan, (struct rm_mlflow_cursor){.stage = from}, deadline_ns);
-        close_plan(full);
+    struct rm_mlflow_plan *plan = NULL;
+    resmon_status status = open_plan(mlflow, run, &plan);
+    if (plan != NULL) {
+        status = send_all(mlflow, plan, (struct rm_mlflow_cursor){.stage = from}, deadline_ns);
+        close_plan(plan);
     }
     return status;
 }
@@ -605,17 +590,10 @@ static resmon_status send_series(struct mlflow *mlflow, const resmon_run *run)
 {
     const struct rm_mlflow_cursor cursor = {.stage = RM_MLFLOW_STAGE_SERIES};
     struct account account = {0};
-    struct rm_mlflow_plan *plan = rm_alloc(1, sizeof *plan);
-    if (plan == NULL) {
-        return rm_error(RESMON_ENOMEM, "out of memory for MLflow");
-    }
+    struct rm_mlflow_plan *plan = NULL;
     int64_t deadline_ns = rm_clock_monotonic_ns() + JOB_WAIT_NS;
-    resmon_status status = settle_run(mlflow, run);
-    if (status == RESMON_OK) {
-        status = rm_mlflow_plan_init(plan, &mlflow->config, run, mlflow->sent_until_ns);
-    }
-    if (status != RESMON_OK) {
-        rm_free(plan);
+    resmon_status status = open_plan(mlflow, run, &plan);
+    if (plan == NULL) {
         return status;
     }
     plan->row_end = run->row_count - 1; /* the last one may still grow */
@@ -628,8 +606,7 @@ static resmon_status send_series(struct mlflow *mlflow, const resmon_run *run)
             mlflow->sent_until_ns = run->t_last[plan->row_end - 1];
         }
     }
-    rm_mlflow_plan_free(plan);
-    rm_free(plan);
+    close_plan(plan);
     return status;
 }
 
@@ -759,7 +736,7 @@ static resmon_status put_requests(struct mlflow *mlflow, const struct rm_mlflow_
 resmon_status rm_mlflow_requests(const struct resmon_run *run, const resmon_mlflow_options *options,
                                  struct rm_buffer *text)
 {
-    struct full_plan *full = NULL;
+    struct rm_mlflow_plan *plan = NULL;
     struct mlflow *mlflow = NULL;
     resmon_mlflow_options offline = *options;
     offline.flags |= RESMON_MLFLOW_SPOOL_ONLY | RESMON_MLFLOW_NO_SPOOL; /* no server, and no file */
@@ -768,18 +745,18 @@ resmon_status rm_mlflow_requests(const struct resmon_run *run, const resmon_mlfl
         return status;
     }
     (void)take_up(mlflow, run);
-    status = open_plan(mlflow, run, &full);
-    if (full != NULL) {
+    status = open_plan(mlflow, run, &plan);
+    if (plan != NULL) {
         rm_buffer_puts(text, "{");
         put_member(text, "run_id", mlflow->config.run_id);
         put_member(text, "experiment", mlflow->config.experiment);
         put_member(text, "experiment_id", mlflow->config.experiment_id);
         put_member(text, "uuid", mlflow->wanted.uuid);
         rm_buffer_printf(text, "\"create\":{%s,\"requests\":[", mlflow->create);
-        status = put_requests(mlflow, &full->plan, text);
+        status = put_requests(mlflow, plan, text);
         rm_buffer_puts(text, "]}");
         status = status == RESMON_OK ? text->status : status;
-        close_plan(full);
+        close_plan(plan);
     }
     mlflow_free(mlflow);
     return status;
