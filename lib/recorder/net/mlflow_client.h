@@ -58,11 +58,13 @@ struct rm_mlflow_client {
     const struct rm_mlflow_config *config;
     struct rm_http *http;
     struct rm_http_reply reply;
+    struct rm_json *answer;                 /* the reply parsed; NULL: it is no JSON */
+    struct rm_buffer name;                  /* of a GET, with its query: "runs/get?run_id=..." */
     struct rm_buffer body;                  /* of the call now; kept, as batch follows batch */
     char experiment_id[RM_MLFLOW_ID_BYTES]; /* "": not known yet */
     char run_id[RM_MLFLOW_ID_BYTES];
     char artifact_uri[RM_MLFLOW_URI_BYTES];
-    bool wants_points;                  /* what a run that is found has of points is of interest */
+    bool wants_points;                  /* the points of a run that is found are kept */
     struct rm_json *found;              /* the answer that has them; NULL: none */
     const struct rm_json *known_points; /* of `found`: the last one of each key */
     bool has_note;                      /* the run, which was there, has a description */
