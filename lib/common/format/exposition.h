@@ -64,8 +64,8 @@ enum rm_family_kind { RM_FAMILY_GAUGE, RM_FAMILY_COUNTER, RM_FAMILY_INFO };
 struct rm_exposed_family {
     const char *name; /* without "_total", "_info" */
     const char *help;
-    const char *note; /* goes on after the help; may be NULL */
     enum rm_family_kind kind;
+    const char *note; /* goes on after the help; may be NULL */
 };
 
 struct rm_exposition {
