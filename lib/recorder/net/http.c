@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-#define _GNU_SOURCE              /* secure_getenv */
+#define _GNU_SOURCE              /* explicit_bzero, SOCK_CLOEXEC */
 #define CURL_DISABLE_DEPRECATION /* options that every libcurl knows, and not only the latest */
 #include "net/http.h"
 
 #include <curl/curl.h>
+#include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <resmon/version.h>
 
@@ -23,7 +26,6 @@
 #include "base/status.h"
 #include "base/text.h"
 #include "net/address.h"
-#include "net/connections.h"
 #include "os/kept.h"
 #include "os/library.h"
 #include "os/signal_guard.h"
@@ -138,6 +140,77 @@ static void load(void)
     (void)atexit(end_exchanges);
 }
 
+/* ---- connections ------------------------------------------------------------------------ */
+
+#define MOST_CONNECTIONS 16
+
+/* The sockets that libcurl has open.  It closes and writes by number, and does not know that
+ * programs close descriptors that they do not know (os/kept.h).  Zeroed: none. */
+struct connections {
+    struct rm_kept sentinel; /* for the descriptors that libcurl opens itself */
+    struct rm_kept sockets[MOST_CONNECTIONS];
+};
+
+/* A number that the kernel gives again is of a socket that the program has closed. */
+static struct rm_kept *slot_of(struct connections *connections, int fd)
+{
+    struct rm_kept *free_slot = NULL;
+    for (int i = 0; i < MOST_CONNECTIONS; i++) {
+        struct rm_kept *socket = &connections->sockets[i];
+        if (socket->is_open && socket->fd == fd) {
+            return socket;
+        }
+        free_slot = free_slot == NULL && !socket->is_open ? socket : free_slot;
+    }
+    return free_slot;
+}
+
+static curl_socket_t open_socket(void *context, curlsocktype purpose, struct curl_sockaddr *address)
+{
+    (void)purpose;
+    int fd = socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
+    struct rm_kept *slot = fd >= 0 ? slot_of(context, fd) : NULL;
+    if (slot != NULL) {
+        rm_kept_take(slot, fd);
+        return slot->fd;
+    }
+    if (fd >= 0) {
+        (void)close(fd);
+        errno = EMFILE;
+    }
+    return CURL_SOCKET_BAD;
+}
+
+static int close_socket(void *context, curl_socket_t fd)
+{
+    struct rm_kept *slot = slot_of(context, fd);
+    if (slot != NULL) {
+        rm_kept_close(slot);
+    }
+    return 0;
+}
+
+/* Whether the program has closed one of them. */
+static bool are_lost(const struct connections *connections)
+{
+    const struct rm_kept *sentinel = &connections->sentinel;
+    bool is_lost = sentinel->is_open && !rm_kept_is_ours(sentinel);
+    for (int i = 0; i < MOST_CONNECTIONS && !is_lost; i++) {
+        const struct rm_kept *socket = &connections->sockets[i];
+        is_lost = socket->is_open && !rm_kept_is_ours(socket);
+    }
+    return is_lost;
+}
+
+/* After libcurl has closed all: the descriptors that are still open and ours. */
+static void close_connections(struct connections *connections)
+{
+    for (int i = 0; i < MOST_CONNECTIONS; i++) {
+        rm_kept_close(&connections->sockets[i]);
+    }
+    rm_kept_close(&connections->sentinel);
+}
+
 /* ---- a client --------------------------------------------------------------------------- */
 
 #define SECRETS 6
@@ -156,7 +229,7 @@ struct rm_http {
     uint64_t random;
     struct rm_http_reply *reply; /* of the exchange under way */
     bool lacks_memory;           /* for it */
-    struct rm_connections connections;
+    struct connections connections;
     char route[200]; /* to the server, where that is a proxy's */
     char error[CURL_ERROR_SIZE];
     char trouble[160]; /* how the exchange before failed; "": it did not */
@@ -318,18 +391,6 @@ static bool set_protocols(struct rm_http *http, bool is_tls)
     return SET(http, CURLOPT_PROTOCOLS, protocols) && SET(http, CURLOPT_REDIR_PROTOCOLS, protocols);
 }
 
-static curl_socket_t open_socket(void *context, curlsocktype purpose, struct curl_sockaddr *address)
-{
-    (void)purpose;
-    return rm_connections_open(context, address->family, address->socktype, address->protocol);
-}
-
-static int close_socket(void *context, curl_socket_t fd)
-{
-    rm_connections_close(context, fd);
-    return 0;
-}
-
 static bool set_manners(struct rm_http *http, const struct rm_http_config *config)
 {
     char agent[64];
@@ -419,7 +480,7 @@ static void abandon(struct rm_http *http)
     http->easy = curl.easy_duphandle(http->easy);
     http->multi = NULL;
     http->headers = NULL; /* the other's */
-    rm_connections_end(&http->connections);
+    close_connections(&http->connections);
 }
 
 /* Between calls, nothing is there that a program may close and give to files of its own. */
@@ -429,7 +490,7 @@ void rm_http_rest(struct rm_http *http)
     if (http == NULL || http->multi == NULL) {
         return;
     }
-    if (rm_connections_are_lost(&http->connections)) {
+    if (are_lost(&http->connections)) {
         abandon(http);
         return;
     }
@@ -437,7 +498,7 @@ void rm_http_rest(struct rm_http *http)
     (void)curl.multi_cleanup(http->multi);
     rm_signal_guard_end(&guard);
     http->multi = NULL;
-    rm_connections_end(&http->connections);
+    close_connections(&http->connections);
 }
 
 void rm_http_close(struct rm_http *http)
@@ -519,7 +580,7 @@ static bool run(struct rm_http *http, int64_t until_ns, CURLcode *ret_code)
     bool is_lost;
     int running = 1;
     int left;
-    while (!(is_lost = rm_connections_are_lost(&http->connections)) &&
+    while (!(is_lost = are_lost(&http->connections)) &&
            curl.multi_perform(http->multi, &running) == CURLM_OK && running > 0) {
         int64_t own_ns = rm_deadline_ns();
         int64_t end_ns = until_ns < own_ns ? until_ns : own_ns;
@@ -638,7 +699,7 @@ static bool run_guarded(struct rm_http *http, int64_t until_ns, CURLcode *ret_co
     rm_signal_guard_begin(&guard);
     bool is_done = run(http, until_ns, ret_code);
     bool is_sound = is_done && *ret_code == CURLE_OK; /* else libcurl may have found it first */
-    if (!is_sound && rm_connections_are_lost(&http->connections)) {
+    if (!is_sound && are_lost(&http->connections)) {
         abandon(http);
     } else {
         (void)curl.multi_remove_handle(http->multi, http->easy);
@@ -651,7 +712,8 @@ static bool run_guarded(struct rm_http *http, int64_t until_ns, CURLcode *ret_co
 static bool begin_connections(struct rm_http *http)
 {
     if (http->multi == NULL) {
-        rm_connections_begin(&http->connections);
+        http->connections = (struct connections){0};
+        (void)rm_kept_open_sentinel(&http->connections.sentinel);
         http->multi = curl.multi_init();
     }
     return http->multi != NULL;
