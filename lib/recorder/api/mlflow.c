@@ -5,7 +5,6 @@
 #include "base/buffer.h"
 #include "base/keep_errno.h"
 #include "base/status.h"
-#include "sink/mlflow.h"
 #include "sink/sinks.h"
 
 #define LARGEST_TEXT ((size_t)1 << 30)

@@ -25,7 +25,6 @@
 #include "run/record.h"
 #include "run/run.h"
 #include "run/scope_sums.h"
-#include "sink/emissions.h"
 #include "sink/sinks.h"
 #include "store/block.h"
 

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #define _DEFAULT_SOURCE /* getrandom, localtime_r */
-#include "sink/emissions.h"
+/*
+ * Owns lines of codecarbon's emissions.csv, and the sink that adds one.
+ */
+#include "sink/sinks.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -21,8 +24,6 @@
 #include "os/sharedfile.h"
 #include "run/energy.h"
 #include "run/run.h"
-#include "sink/saver.h"
-#include "sink/sinks.h"
 
 #define LARGEST_LINE 4096
 #define GIB          1073741824.0

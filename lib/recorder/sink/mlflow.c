@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include "sink/mlflow.h"
+/*
+ * Owns the delivery of a run to MLflow: as a sink while it lasts and at its end, and of a run that
+ * is over.  A run that could not be sent stays in a run document, with the facts that a later push
+ * needs.
+ */
+#include "sink/sinks.h"
 
 #include <inttypes.h>
 #include <stddef.h>
@@ -22,7 +27,12 @@
 #include "format/document.h"
 #include "net/mlflow_body.h"
 #include "os/outfile.h"
-#include "sink/sinks.h"
+
+/* Facts of a run, group "run": which run at MLflow it has begun. */
+#define FACT_UUID     "mlflow_uuid"     /* the tag resmon.uuid that it is made with */
+#define FACT_RUN      "mlflow_run"      /* the run that was made: its address for people */
+#define FACT_ATTACHED "mlflow_attached" /* the run that it was attached to, likewise */
+#define FACT_LEFT     "mlflow_left"     /* the artifact that only MLflow's package can write */
 
 #define LARGEST_BODY ((size_t)1 << 30)
 #define JOB_WAIT_NS  (RM_NS_PER_S * 20) /* for the run of a job, when it should be there */
@@ -215,7 +225,7 @@ static void list_settings(const struct mlflow *mlflow, struct noted *noted)
         {FACT_NUMBER, mlflow->number, mlflow->number > 1},
     };
     noted->count = 0;
-    add_noted(noted, RM_MLFLOW_FACT_UUID, mlflow->wanted.uuid);
+    add_noted(noted, FACT_UUID, mlflow->wanted.uuid);
     add_noted(noted, FACT_URI, config->uri);
     for (size_t i = 0; i < RM_ARRAY_LEN(settings); i++) {
         add_noted(noted, settings[i].fact, (const char *)config + settings[i].offset);
@@ -294,7 +304,7 @@ static bool take_up(struct mlflow *mlflow, const struct resmon_run *run)
     struct rm_mlflow_config *config = &mlflow->config;
     struct rm_mlflow_wanted *wanted = &mlflow->wanted;
     struct rm_mlflow_url made = {{0}, {0}}, attached = {{0}, {0}};
-    const char *uuid = fact_of(run, RM_MLFLOW_FACT_UUID);
+    const char *uuid = fact_of(run, FACT_UUID);
     bool has_uuid = strlen(uuid) == sizeof wanted->uuid - 1 &&
                     strspn(uuid, "0123456789abcdef") == sizeof wanted->uuid - 1;
     if (has_uuid) {
@@ -303,12 +313,12 @@ static bool take_up(struct mlflow *mlflow, const struct resmon_run *run)
         derive_uuid(run, wanted->uuid);
     }
     wanted->may_exist = true;
-    bool has_made = read_url(config->uri, fact_of(run, RM_MLFLOW_FACT_RUN), &made);
+    bool has_made = read_url(config->uri, fact_of(run, FACT_RUN), &made);
     if (has_made && config->experiment[0] == '\0' && config->experiment_id[0] == '\0') {
         (void)rm_text_set(config->experiment_id, sizeof config->experiment_id, made.experiment_id);
     }
     if (!has_made && config->run_id[0] == '\0' &&
-        read_url(config->uri, fact_of(run, RM_MLFLOW_FACT_ATTACHED), &attached)) {
+        read_url(config->uri, fact_of(run, FACT_ATTACHED), &attached)) {
         (void)rm_text_set(config->run_id, sizeof config->run_id, attached.run_id);
     }
     take_settings(mlflow, run);
@@ -357,12 +367,12 @@ static resmon_status find_run(struct mlflow *mlflow, int64_t deadline_ns)
         int length = snprintf(url, sizeof url, "%s" URL_EXPERIMENT "%s" URL_RUN "%s",
                               mlflow->config.uri, client->experiment_id, client->run_id);
         if (length > 0 && (size_t)length < sizeof url) {
-            mlflow->note(is_chosen ? RM_MLFLOW_FACT_ATTACHED : RM_MLFLOW_FACT_RUN, url);
+            mlflow->note(is_chosen ? FACT_ATTACHED : FACT_RUN, url);
         }
         if (rm_mlflow_needs_package(client)) {
             char path[RM_MLFLOW_ARTIFACT_BYTES];
             rm_mlflow_artifact_path(&mlflow->config, mlflow->place.node_index, path);
-            mlflow->note(RM_MLFLOW_FACT_LEFT, path);
+            mlflow->note(FACT_LEFT, path);
         }
     }
     return status;
