@@ -27,23 +27,25 @@ static bool is_given(const char *option)
     return option != NULL && option[0] != '\0';
 }
 
-/* The option, else the variable, else what is there; cut nowhere, cleaned nowhere. */
-static resmon_status take(const char *option, const char *variable, char *target, size_t room)
+/* The option, else the variable, else the text that is there; cut nowhere, cleaned nowhere.  After
+ * a failure in `status`, nothing more is taken. */
+static void take(resmon_status *status, const char *option, const char *variable, char *target,
+                 size_t room)
 {
     const char *text = option;
     if (text == NULL && variable != NULL) {
         text = secure_getenv(variable);
     }
-    if (text == NULL || text[0] == '\0') {
-        return RESMON_OK;
+    if (*status != RESMON_OK || text == NULL || text[0] == '\0') {
+        return;
     }
     size_t length = strlen(text);
-    if (length >= room) {
-        return rm_error(RESMON_EINVAL, "%s is longer than %zu bytes",
-                        variable != NULL ? variable : "an option for MLflow", room - 1);
+    if (length < room) {
+        memcpy(target, text, length + 1);
+    } else {
+        *status = rm_error(RESMON_EINVAL, "%s is longer than %zu bytes",
+                           variable != NULL ? variable : "an option for MLflow", room - 1);
     }
-    memcpy(target, text, length + 1);
-    return RESMON_OK;
 }
 
 /* A name and a number of an experiment say the same thing: of what the options say, the
@@ -52,29 +54,18 @@ static resmon_status take_texts(const resmon_mlflow_options *options,
                                 struct rm_mlflow_config *config)
 {
     bool has_name = is_given(options->experiment), has_id = is_given(options->experiment_id);
-    const struct {
-        const char *option, *variable;
-        char *target;
-        size_t room;
-    } texts[] = {
-        {options->experiment, has_id ? NULL : "MLFLOW_EXPERIMENT_NAME", config->experiment,
-         sizeof config->experiment},
-        {options->experiment_id, has_name ? NULL : "MLFLOW_EXPERIMENT_ID", config->experiment_id,
-         sizeof config->experiment_id},
-        {options->run_id, "MLFLOW_RUN_ID", config->run_id, sizeof config->run_id},
-        {options->run_name, NULL, config->run_name, sizeof config->run_name},
-        {options->workspace, "MLFLOW_WORKSPACE", config->workspace, sizeof config->workspace},
-        {NULL, "MLFLOW_SYSTEM_METRICS_NODE_ID", config->node_id, sizeof config->node_id},
-        {NULL, "MLFLOW_RUN_CONTEXT", config->context, sizeof config->context},
-    };
-    for (size_t i = 0; i < RM_ARRAY_LEN(texts); i++) {
-        resmon_status status =
-            take(texts[i].option, texts[i].variable, texts[i].target, texts[i].room);
-        if (status != RESMON_OK) {
-            return status;
-        }
-    }
-    /* The server has no answer to what is no UTF-8 but an error of its own, and one would try
+    resmon_status status = RESMON_OK;
+    take(&status, options->experiment, has_id ? NULL : "MLFLOW_EXPERIMENT_NAME", config->experiment,
+         sizeof config->experiment);
+    take(&status, options->experiment_id, has_name ? NULL : "MLFLOW_EXPERIMENT_ID",
+         config->experiment_id, sizeof config->experiment_id);
+    take(&status, options->run_id, "MLFLOW_RUN_ID", config->run_id, sizeof config->run_id);
+    take(&status, options->run_name, NULL, config->run_name, sizeof config->run_name);
+    take(&status, options->workspace, "MLFLOW_WORKSPACE", config->workspace,
+         sizeof config->workspace);
+    take(&status, NULL, "MLFLOW_SYSTEM_METRICS_NODE_ID", config->node_id, sizeof config->node_id);
+    take(&status, NULL, "MLFLOW_RUN_CONTEXT", config->context, sizeof config->context);
+    /* To text that is no UTF-8 the server answers with an internal error, which would be tried
      * again. */
     char *const names[] = {config->experiment, config->run_name};
     for (size_t i = 0; i < RM_ARRAY_LEN(names); i++) {
@@ -82,7 +73,7 @@ static resmon_status take_texts(const resmon_mlflow_options *options,
         (void)rm_text_set(clean, sizeof clean, names[i]);
         memcpy(names[i], clean, strlen(clean) + 1);
     }
-    return RESMON_OK;
+    return status;
 }
 
 /* ^[a-zA-Z0-9][\w\-]{0,255}$, as the server has it. */
@@ -155,16 +146,11 @@ static void read_credentials_file(struct rm_secrets *secrets)
  * password nothing is used. */
 static resmon_status take_secrets(const resmon_mlflow_options *options, struct rm_secrets *secrets)
 {
-    resmon_status status =
-        take(options->user, "MLFLOW_TRACKING_USERNAME", secrets->user, sizeof secrets->user);
-    if (status == RESMON_OK) {
-        status = take(options->password, "MLFLOW_TRACKING_PASSWORD", secrets->password,
-                      sizeof secrets->password);
-    }
-    if (status == RESMON_OK) {
-        status =
-            take(options->token, "MLFLOW_TRACKING_TOKEN", secrets->token, sizeof secrets->token);
-    }
+    resmon_status status = RESMON_OK;
+    take(&status, options->user, "MLFLOW_TRACKING_USERNAME", secrets->user, sizeof secrets->user);
+    take(&status, options->password, "MLFLOW_TRACKING_PASSWORD", secrets->password,
+         sizeof secrets->password);
+    take(&status, options->token, "MLFLOW_TRACKING_TOKEN", secrets->token, sizeof secrets->token);
     if (status == RESMON_OK && strpbrk(secrets->token, "\r\n") != NULL) {
         status = rm_error(RESMON_EINVAL, "MLFLOW_TRACKING_TOKEN has a line break");
     }
@@ -284,13 +270,13 @@ static const char *text_or_null(const char *text)
     return text[0] != '\0' ? text : NULL;
 }
 
-static resmon_status take_file(const char *option, const char *variable, char *path, size_t room)
+static void take_file(resmon_status *status, const char *option, const char *variable, char *path,
+                      size_t room)
 {
-    resmon_status status = take(option, variable, path, room);
-    if (status == RESMON_OK && path[0] != '\0' && access(path, R_OK) != 0) {
-        return rm_error(RESMON_EINVAL, "%s: cannot read %s", variable, path);
+    take(status, option, variable, path, room);
+    if (*status == RESMON_OK && path[0] != '\0' && access(path, R_OK) != 0) {
+        *status = rm_error(RESMON_EINVAL, "%s: cannot read %s", variable, path);
     }
-    return status;
 }
 
 static resmon_status open_client(const resmon_mlflow_options *options, const struct variables *v,
@@ -300,12 +286,11 @@ static resmon_status open_client(const resmon_mlflow_options *options, const str
     char ca_path[RM_PATH_BYTES] = "";
     char header[RM_MLFLOW_NAME_BYTES + 32] = "";
     char client_cert[1024] = "";
-    resmon_status status =
-        take_file(options->ca_path, "MLFLOW_TRACKING_SERVER_CERT_PATH", ca_path, sizeof ca_path);
-    if (status == RESMON_OK) {
-        status = take_file(options->client_cert, "MLFLOW_TRACKING_CLIENT_CERT_PATH", client_cert,
-                           sizeof client_cert);
-    }
+    resmon_status status = RESMON_OK;
+    take_file(&status, options->ca_path, "MLFLOW_TRACKING_SERVER_CERT_PATH", ca_path,
+              sizeof ca_path);
+    take_file(&status, options->client_cert, "MLFLOW_TRACKING_CLIENT_CERT_PATH", client_cert,
+              sizeof client_cert);
     if (status != RESMON_OK) {
         return status;
     }
