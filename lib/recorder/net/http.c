@@ -263,7 +263,7 @@ static size_t receive(char *bytes, size_t size, size_t count, void *context)
     return length;
 }
 
-/* ---- what nobody is to see ---------------------------------------------------------------- */
+/* ---- credentials -------------------------------------------------------------------------- */
 
 #define LEAST_SECRET 4 /* bytes; shorter ones are in any text */
 
@@ -544,14 +544,13 @@ static bool set_headers(struct rm_http *http, const struct rm_http_request *requ
     char type[128];
     (void)snprintf(type, sizeof type, "Content-Type: %s",
                    request->type != NULL ? request->type : "");
-    const char *const lines[] = {"Expect:", type, http->extra_header};
+    const char *const lines[] = {"Expect:", request->type != NULL ? type : NULL,
+                                 http->extra_header};
     curl.slist_free_all(http->headers);
     http->headers = NULL;
     for (size_t i = 0; i < RM_ARRAY_LEN(lines); i++) {
-        if (lines[i] == NULL || (i == 1 && request->type == NULL)) {
-            continue;
-        }
-        struct curl_slist *longer = curl.slist_append(http->headers, lines[i]);
+        struct curl_slist *longer =
+            lines[i] != NULL ? curl.slist_append(http->headers, lines[i]) : http->headers;
         if (longer == NULL) {
             return false;
         }
@@ -602,13 +601,7 @@ static bool run(struct rm_http *http, int64_t until_ns, CURLcode *ret_code)
 
 static bool is_passing_code(long code)
 {
-    static const long codes[] = {408, 429, 500, 502, 503, 504};
-    for (size_t i = 0; i < RM_ARRAY_LEN(codes); i++) {
-        if (codes[i] == code) {
-            return true;
-        }
-    }
-    return false;
+    return code == 408 || code == 429 || code == 500 || (code >= 502 && code <= 504);
 }
 
 static void read_answer(struct rm_http *http, struct rm_http_reply *reply)
