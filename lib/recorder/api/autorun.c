@@ -126,6 +126,12 @@ static uint64_t width_of_terminal(void)
     return size.ws_col < RESMON_REPORT_LEAST_WIDTH ? RESMON_REPORT_LEAST_WIDTH : size.ws_col;
 }
 
+static void print_and_free(char *text)
+{
+    print(text, strlen(text));
+    resmon_text_free(text);
+}
+
 static void print_summary(const resmon_run *run)
 {
     char *text = NULL;
@@ -137,18 +143,16 @@ static void print_summary(const resmon_run *run)
     const struct rm_reader *reader = rm_reader();
     if (reader == NULL || reader->report_text(run, &options, &text) != RESMON_OK) {
         say("no summary: ", resmon_last_error(), "");
-        return;
+    } else {
+        print_and_free(text);
     }
-    print(text, strlen(text));
-    resmon_text_free(text);
 }
 
 static void print_help(void)
 {
     char *text = NULL;
     if (resmon_option_text(&text) == RESMON_OK) {
-        print(text, strlen(text));
-        resmon_text_free(text);
+        print_and_free(text);
     }
 }
 
@@ -161,10 +165,9 @@ static void print_lines(const resmon_run *run)
     if (reader == NULL ||
         reader->report_lines(run, function[0] != '\0' ? function : NULL, &text) != RESMON_OK) {
         say("no tables by line: ", resmon_last_error(), "");
-        return;
+    } else {
+        print_and_free(text);
     }
-    print(text, strlen(text));
-    resmon_text_free(text);
 }
 
 /* ---- sinks ------------------------------------------------------------------------------ */

@@ -159,36 +159,37 @@ static resmon_status take_secrets(const resmon_mlflow_options *options, struct r
 
 /* ---- numbers and switches --------------------------------------------------------------- */
 
-static resmon_status read_switch(const char *variable, bool *ret_is_on)
+/* As take(): an empty variable, and what comes after a failure in `status`, leave the value. */
+static void read_switch(resmon_status *status, const char *variable, bool *is_on)
 {
-    static const char *const words[] = {"false", "0", "true", "1"};
     const char *text = secure_getenv(variable);
-    if (text == NULL || text[0] == '\0') {
-        return RESMON_OK;
+    if (*status != RESMON_OK || text == NULL || text[0] == '\0') {
+        return;
     }
-    for (size_t i = 0; i < RM_ARRAY_LEN(words); i++) {
-        if (rm_text_is_like(text, words[i])) {
-            *ret_is_on = i >= 2;
-            return RESMON_OK;
-        }
+    bool is_yes = rm_text_is_like(text, "true") || rm_text_is_like(text, "1");
+    if (is_yes || rm_text_is_like(text, "false") || rm_text_is_like(text, "0")) {
+        *is_on = is_yes;
+    } else {
+        *status = rm_error(RESMON_EINVAL, "%s is '%.40s': it must be true, false, 1 or 0", variable,
+                           text);
     }
-    return rm_error(RESMON_EINVAL, "%s is '%.40s': it must be true, false, 1 or 0", variable, text);
 }
 
-static resmon_status read_number(const char *variable, double low, double high, double *ret_number)
+static void read_number(resmon_status *status, const char *variable, double low, double high,
+                        double *number)
 {
     const char *text = secure_getenv(variable);
-    if (text == NULL || text[0] == '\0') {
-        return RESMON_OK;
+    if (*status != RESMON_OK || text == NULL || text[0] == '\0') {
+        return;
     }
     struct rm_text rest = rm_text_of(text, strlen(text));
-    double number;
-    if (!rm_parse_decimal(&rest, &number) || rest.at != rest.end || number < low || number > high) {
-        return rm_error(RESMON_EINVAL, "%s is '%.40s': it must be %g to %g", variable, text, low,
-                        high);
+    double read;
+    if (rm_parse_decimal(&rest, &read) && rest.at == rest.end && read >= low && read <= high) {
+        *number = read;
+    } else {
+        *status = rm_error(RESMON_EINVAL, "%s is '%.40s': it must be %g to %g", variable, text, low,
+                           high);
     }
-    *ret_number = number;
-    return RESMON_OK;
 }
 
 /* Defaults are those of MLflow's client. */
@@ -207,34 +208,17 @@ static resmon_status read_variables(struct variables *v)
                             .samples = 1,
                             .respects_retry_after = true,
                             .follows_redirects = true};
-    const struct {
-        const char *name;
-        double low, high;
-        double *number;
-    } numbers[] = {
-        {"MLFLOW_HTTP_REQUEST_MAX_RETRIES", 0, 10, &v->retries},
-        {"MLFLOW_HTTP_REQUEST_BACKOFF_FACTOR", 0, 120, &v->backoff_s},
-        {"MLFLOW_HTTP_REQUEST_BACKOFF_JITTER", 0, 120, &v->jitter_s},
-        {"MLFLOW_HTTP_REQUEST_TIMEOUT", 0.001, 86400, &v->timeout_s},
-        {"MLFLOW_SYSTEM_METRICS_SAMPLING_INTERVAL", 0.001, 86400, &v->interval_s},
-        {"MLFLOW_SYSTEM_METRICS_SAMPLES_BEFORE_LOGGING", 1, 1e6, &v->samples},
-    };
-    const struct {
-        const char *name;
-        bool *is_on;
-    } switches[] = {
-        {"MLFLOW_HTTP_RESPECT_RETRY_AFTER_HEADER", &v->respects_retry_after},
-        {"MLFLOW_ALLOW_HTTP_REDIRECTS", &v->follows_redirects},
-        {"MLFLOW_TRACKING_INSECURE_TLS", &v->is_insecure},
-        {"MLFLOW_ENABLE_SYSTEM_METRICS_LOGGING", &v->has_series},
-    };
     resmon_status status = RESMON_OK;
-    for (size_t i = 0; i < RM_ARRAY_LEN(numbers) && status == RESMON_OK; i++) {
-        status = read_number(numbers[i].name, numbers[i].low, numbers[i].high, numbers[i].number);
-    }
-    for (size_t i = 0; i < RM_ARRAY_LEN(switches) && status == RESMON_OK; i++) {
-        status = read_switch(switches[i].name, switches[i].is_on);
-    }
+    read_number(&status, "MLFLOW_HTTP_REQUEST_MAX_RETRIES", 0, 10, &v->retries);
+    read_number(&status, "MLFLOW_HTTP_REQUEST_BACKOFF_FACTOR", 0, 120, &v->backoff_s);
+    read_number(&status, "MLFLOW_HTTP_REQUEST_BACKOFF_JITTER", 0, 120, &v->jitter_s);
+    read_number(&status, "MLFLOW_HTTP_REQUEST_TIMEOUT", 0.001, 86400, &v->timeout_s);
+    read_number(&status, "MLFLOW_SYSTEM_METRICS_SAMPLING_INTERVAL", 0.001, 86400, &v->interval_s);
+    read_number(&status, "MLFLOW_SYSTEM_METRICS_SAMPLES_BEFORE_LOGGING", 1, 1e6, &v->samples);
+    read_switch(&status, "MLFLOW_HTTP_RESPECT_RETRY_AFTER_HEADER", &v->respects_retry_after);
+    read_switch(&status, "MLFLOW_ALLOW_HTTP_REDIRECTS", &v->follows_redirects);
+    read_switch(&status, "MLFLOW_TRACKING_INSECURE_TLS", &v->is_insecure);
+    read_switch(&status, "MLFLOW_ENABLE_SYSTEM_METRICS_LOGGING", &v->has_series);
     return status;
 }
 
