@@ -88,8 +88,8 @@ TEST(requests)
         char start[64];
         assert_ok(ask(http, methods[i], "/a/b?c=d%20e", bodies[i], &reply));
         assert_int_equal(reply.code, list[i].code != 0 ? list[i].code : 200);
-        assert_string_equal(reply.body, list[i].body != NULL ? list[i].body : "");
-        assert_int_equal(reply.length, strlen(reply.body));
+        assert_string_equal(reply.body.text, list[i].body != NULL ? list[i].body : "");
+        assert_int_equal(reply.body.length, strlen(reply.body.text));
         assert_int_equal(reply.is_passing, i == 4);
         assert_true(reply.is_sent);
         const struct tiny_request *request = tiny_request(server, i);
@@ -153,9 +153,9 @@ TEST(no_answer_gives_a_secret_away)
     config.password = "SECRETpw";
     struct rm_http *basic = open_client(&config);
     assert_ok(ask(basic, "GET", "/", NULL, &reply));
-    assert_string_equal(reply.body, "you said Basic ******************== and ********");
+    assert_string_equal(reply.body.text, "you said Basic ******************== and ********");
     assert_ok(ask(basic, "GET", "/", NULL, &reply));
-    assert_string_equal(reply.body, "SECRETpw is a fine name");
+    assert_string_equal(reply.body.text, "SECRETpw is a fine name");
     char text[] = "of an answer: user:SECRETpw";
     rm_http_strike(basic, text);
     assert_string_equal(text, "of an answer: *************");
@@ -163,7 +163,7 @@ TEST(no_answer_gives_a_secret_away)
     config.bearer = "SECRETtoken";
     struct rm_http *bearer = open_client(&config);
     assert_ok(ask(bearer, "GET", "/", NULL, &reply));
-    assert_string_equal(reply.body, "Bearer ***********, c2VjcmV0 (***************)");
+    assert_string_equal(reply.body.text, "Bearer ***********, c2VjcmV0 (***************)");
     rm_http_reply_free(&reply);
     rm_http_close(basic);
     rm_http_close(bearer);
@@ -196,7 +196,7 @@ TEST(a_proxy_of_the_environment)
     assert_int_equal(unsetenv("http_proxy"), 0);
     assert_int_equal(unsetenv("no_proxy"), 0);
     assert_ok(rm_http_send(http, &request, RM_DEADLINE_NONE, &reply));
-    assert_string_equal(reply.body, "proxied");
+    assert_string_equal(reply.body.text, "proxied");
     assert_true(tiny_is(tiny_request(server, 0), "GET http://far.invalid/x HTTP/1.1\r\n"));
     assert_ok(ask(direct, "GET", "/y", NULL, &reply));
     assert_true(tiny_is(tiny_request(server, 1), "GET /y HTTP/1.1\r\n"));
@@ -251,10 +251,10 @@ TEST(retry_after, IN_MADE_TIME)
     struct rm_http *hasty = open_client(&config);
     int64_t begin_ns = rm_clock_monotonic_ns();
     assert_ok(ask(http, "GET", "/", NULL, &reply));
-    assert_string_equal(reply.body, "then");
+    assert_string_equal(reply.body.text, "then");
     assert_int_equal(rm_clock_monotonic_ns(), begin_ns + 1000 * MS);
     assert_ok(ask(hasty, "GET", "/", NULL, &reply));
-    assert_string_equal(reply.body, "soon");
+    assert_string_equal(reply.body.text, "soon");
     /* An hour is more than there is: at once, and not in the end. */
     const struct rm_http_request request = {.method = "GET", .url = url_of("/")};
     begin_ns = rm_clock_monotonic_ns();
@@ -287,7 +287,7 @@ static void check_failure(const struct tiny_answer *answer, resmon_status expect
     assert_non_null(strstr(resmon_last_error(), url_of("/path")));
     assert_null(strstr(resmon_last_error(), "SECRET"));
     assert_ok(ask(http, "GET", "/", NULL, &reply)); /* as good as new */
-    assert_string_equal(reply.body, "{}");
+    assert_string_equal(reply.body.text, "{}");
     rm_http_reply_free(&reply);
     rm_http_close(http);
     stop_serving();
@@ -334,8 +334,8 @@ TEST(bytes_of_any_kind)
     struct rm_http *http = open_client(&config);
     struct rm_http_reply reply = {0};
     assert_ok(ask(http, "GET", "/", NULL, &reply));
-    assert_int_equal(reply.length, 5);
-    assert_memory_equal(reply.body, "a\0b\xff\n", 6);
+    assert_int_equal(reply.body.length, 5);
+    assert_memory_equal(reply.body.text, "a\0b\xff\n", 6);
     rm_http_reply_free(&reply);
     rm_http_close(http);
     stop_serving();
@@ -576,7 +576,7 @@ TEST(what_the_program_closed_meanwhile)
     assert_true(reply.is_passing && reply.is_sent && reply.code == 0);
     assert_true(count_taken() >= 2);
     assert_ok(ask(http, "POST", "/", "a body", &reply)); /* over a new one */
-    assert_string_equal(reply.body, "done");
+    assert_string_equal(reply.body.text, "done");
     assert_true(count_taken() >= 2);
     rm_http_reply_free(&reply);
     rm_http_close(http);
@@ -606,7 +606,7 @@ TEST(redirects_keep_method_and_body)
     config.refuses_redirects = true;
     struct rm_http *strict = open_client(&config);
     assert_ok(ask(http, "POST", "/a", "whole", &reply));
-    assert_string_equal(reply.body, "there");
+    assert_string_equal(reply.body.text, "there");
     for (size_t i = 0; i < 6; i++) {
         char start[16];
         (void)snprintf(start, sizeof start, "POST /%c ", (int)('a' + i));
@@ -643,7 +643,7 @@ TEST(redirects_that_are_refused)
         assert_true(ask(http, "GET", "/", NULL, &reply) < RESMON_OK);
         assert_false(reply.is_passing);
         assert_int_equal(tiny_count(server), i == 0 ? 6 : 1);
-        assert_true(reply.length <= 2); /* of an answer: nothing else was read */
+        assert_true(reply.body.length <= 2); /* of an answer: nothing else was read */
         rm_http_reply_free(&reply);
         rm_http_close(http);
         stop_serving();
@@ -743,7 +743,7 @@ TEST(any_allocation_may_fail)
         }
         if (http != NULL) {
             assert_ok(ask(http, "GET", "/", NULL, &reply));
-            assert_string_equal(reply.body, "{}");
+            assert_string_equal(reply.body.text, "{}");
         }
         rm_http_reply_free(&reply);
         rm_http_close(http);

@@ -227,8 +227,6 @@ struct rm_http {
     double backoff_s, jitter_s;
     bool ignores_retry_after;
     uint64_t random;
-    struct rm_http_reply *reply; /* of the exchange under way */
-    bool lacks_memory;           /* for it */
     struct connections connections;
     char route[200]; /* to the server, where that is a proxy's */
     char error[CURL_ERROR_SIZE];
@@ -238,29 +236,10 @@ struct rm_http {
 #define SET(http, option, value) (curl.easy_setopt((http)->easy, (option), (value)) == CURLE_OK)
 
 /* The reply grows up to its bound; past it, the transfer ends. */
-static size_t receive(char *bytes, size_t size, size_t count, void *context)
+static size_t receive(char *bytes, size_t size, size_t count, void *body)
 {
-    struct rm_http *http = context;
-    struct rm_http_reply *reply = http->reply;
-    size_t length = size * count;
-    if (length > RM_HTTP_LARGEST_REPLY - reply->length) {
-        return 0;
-    }
-    size_t needed = reply->length + length + 1;
-    if (needed > reply->capacity) {
-        size_t capacity = needed < 4096 ? 4096 : 2 * needed;
-        char *body = rm_realloc(reply->body, capacity, 1);
-        if (body == NULL) {
-            http->lacks_memory = true;
-            return 0;
-        }
-        reply->body = body;
-        reply->capacity = capacity;
-    }
-    memcpy(reply->body + reply->length, bytes, length);
-    reply->length += length;
-    reply->body[reply->length] = '\0';
-    return length;
+    rm_buffer_add(body, bytes, size * count);
+    return ((struct rm_buffer *)body)->status == RESMON_OK ? size * count : 0;
 }
 
 /* ---- credentials -------------------------------------------------------------------------- */
@@ -518,7 +497,7 @@ void rm_http_close(struct rm_http *http)
 
 void rm_http_reply_free(struct rm_http_reply *reply)
 {
-    rm_free(reply->body);
+    rm_buffer_free(&reply->body);
     *reply = (struct rm_http_reply){0};
 }
 
@@ -564,9 +543,7 @@ static bool prepare(struct rm_http *http, const struct rm_http_request *request,
 {
     int64_t connect_ns = left_ns < CONNECT_NS ? left_ns : CONNECT_NS;
     http->error[0] = '\0';
-    http->reply = reply;
-    http->lacks_memory = false;
-    return SET(http, CURLOPT_URL, request->url) && SET(http, CURLOPT_WRITEDATA, http) &&
+    return SET(http, CURLOPT_URL, request->url) && SET(http, CURLOPT_WRITEDATA, &reply->body) &&
            SET(http, CURLOPT_FRESH_CONNECT, request->is_single ? 1L : 0L) &&
            SET(http, CURLOPT_CONNECTTIMEOUT_MS, (long)(connect_ns / RM_NS_PER_MS) + 1) &&
            set_body(http, request) && set_headers(http, request);
@@ -679,10 +656,9 @@ static resmon_status explain(struct rm_http *http, const struct rm_http_request 
 
 static void clear(struct rm_http_reply *reply)
 {
-    *reply = (struct rm_http_reply){.body = reply->body, .capacity = reply->capacity};
-    if (reply->body != NULL) {
-        reply->body[0] = '\0';
-    }
+    *reply = (struct rm_http_reply){.body = reply->body};
+    reply->body.bound = RM_HTTP_LARGEST_REPLY + 1;
+    rm_buffer_clear(&reply->body);
 }
 
 /* NOSIGNAL keeps libcurl from holding SIGPIPE back itself. */
@@ -753,9 +729,9 @@ static resmon_status transfer(struct rm_http *http, const struct rm_http_request
         (void)snprintf(http->trouble, sizeof http->trouble, "HTTP %d", reply->code);
     }
     if (reply->code >= 300) {
-        rm_http_strike(http, reply->body);
+        rm_http_strike(http, reply->body.text);
     }
-    code = http->lacks_memory ? CURLE_OUT_OF_MEMORY : code;
+    code = reply->body.status == RESMON_ENOMEM ? CURLE_OUT_OF_MEMORY : code;
     return code == CURLE_OK ? RESMON_OK : explain(http, request, code, reply);
 }
 
@@ -784,11 +760,9 @@ resmon_status rm_http_exchange(struct rm_http *http, const struct rm_http_reques
             rm_error(RESMON_ETIMEDOUT, "%s %.*s: not sent, as the program ends", SHOWN(request));
     }
     end_exchange();
-    if (status == RESMON_OK && reply->body == NULL) {
-        reply->body = rm_strdup("");
-        reply->capacity = 1;
-        return reply->body != NULL ? RESMON_OK
-                                   : rm_error(RESMON_ENOMEM, "out of memory for a reply");
+    if (status == RESMON_OK) {
+        rm_buffer_puts(&reply->body, ""); /* a text, also of an answer without one */
+        status = reply->body.status;
     }
     return status;
 }

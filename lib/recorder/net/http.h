@@ -16,6 +16,7 @@
 
 #include <resmon/status.h>
 
+#include "base/buffer.h"
 #include "base/compiler.h"
 
 struct rm_http;
@@ -56,9 +57,7 @@ struct rm_http_reply {
     bool is_unreachable; /* there was no server */
     bool is_untrusted;   /* the server's certificate was not accepted */
     int64_t retry_after_ns;
-    char *body; /* terminated; "" when empty */
-    size_t length;
-    size_t capacity;
+    struct rm_buffer body; /* after an exchange that did not fail: at least "" */
 };
 
 #define RM_HTTP_LARGEST_REPLY ((size_t)4 << 20) /* as JSON it takes some 40 times as much */

@@ -55,8 +55,8 @@ static void plain_words(const struct rm_http_reply *reply, char words[SERVER_WOR
     char text[SERVER_WORDS];
     size_t out = 0;
     bool is_in_tag = false;
-    for (size_t i = 0; i < reply->length && out < sizeof text; i++) {
-        char byte = reply->body[i];
+    for (size_t i = 0; i < reply->body.length && out < sizeof text; i++) {
+        char byte = reply->body.text[i];
         bool is_space = strchr(" \n\r\t", byte) != NULL;
         bool is_double = is_space && (out == 0 || text[out - 1] == ' ');
         is_in_tag = is_in_tag || byte == '<';
@@ -73,7 +73,7 @@ static void words_of(const struct rm_mlflow_client *client, char code[64], char 
 {
     const struct rm_http_reply *reply = &client->reply;
     code[0] = '\0';
-    if (client->answer == NULL || reply->body[0] != '{') {
+    if (client->answer == NULL || reply->body.text[0] != '{') {
         plain_words(reply, words);
         return;
     }
@@ -141,7 +141,7 @@ static resmon_status exchange(struct rm_mlflow_client *client,
         request->is_single ? rm_http_exchange(client->http, request, deadline_ns, &client->reply)
                            : rm_http_send(client->http, request, deadline_ns, &client->reply);
     if (status == RESMON_OK) {
-        (void)rm_json_parse(client->reply.body, client->reply.length, &client->answer);
+        (void)rm_json_parse(client->reply.body.text, client->reply.body.length, &client->answer);
     }
     return status;
 }
@@ -210,8 +210,8 @@ static resmon_status expect_200(struct rm_mlflow_client *client, resmon_status s
 static resmon_status no_server(struct rm_mlflow_client *client)
 {
     char start[40];
-    rm_http_strike(client->http, client->reply.body);
-    (void)rm_text_copy(start, sizeof start, client->reply.body, client->reply.length);
+    rm_http_strike(client->http, client->reply.body.text);
+    (void)rm_text_copy(start, sizeof start, client->reply.body.text, client->reply.body.length);
     client->is_refused = true;
     return rm_error(RESMON_EFORMAT,
                     "MLflow at %.120s%s: the answer is not from an MLflow server: '%s'; is the "
@@ -526,7 +526,7 @@ static resmon_status check_yes(struct rm_mlflow_client *client, resmon_status st
                                const char *name, bool may_be_empty)
 {
     status = expect_200(client, status, name);
-    if (status != RESMON_OK || (client->reply.length == 0 && may_be_empty)) {
+    if (status != RESMON_OK || (client->reply.body.length == 0 && may_be_empty)) {
         return status;
     }
     return rm_json_is_object(client->answer) ? RESMON_OK : no_server(client);
