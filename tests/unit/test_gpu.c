@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "../fixtures/fake_nvml.h"
-#include "collect/gpu_share.h"
+#include "collect/collect.h"
 #include "engine/gpus.h"
 #include "engine/monitor.h"
 #include "made_time.h"

@@ -14,8 +14,8 @@
 
 #include "base/clock.h"
 #include "base/text.h"
+#include "collect/capacity.h"
 #include "collect/energy_zones.h"
-#include "collect/memory_modules.h"
 #include "doctor/exam.h"
 #include "os/access.h"
 #include "os/dir.h"

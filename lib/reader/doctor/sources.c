@@ -16,7 +16,7 @@
 #include "base/feature.h"
 #include "base/status.h"
 #include "carbon/intensity.h"
-#include "collect/cpu_model.h"
+#include "collect/capacity.h"
 #include "doctor/exam.h"
 #include "job/site.h"
 #include "os/access.h"

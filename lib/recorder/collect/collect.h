@@ -28,7 +28,6 @@
 #include "carbon/cpu_power.h"
 #include "collect/capacity.h"
 #include "collect/counters.h"
-#include "collect/cpu_model.h"
 #include "collect/energy_zones.h"
 #include "metric/metric.h"
 #include "os/cgroup.h"
@@ -231,6 +230,16 @@ extern const size_t rm_collector_count;
 /* More than there are; the build checks it. */
 #define RM_MOST_COLLECTORS 96
 
+/**
+ * Writes `count` collectors (RM_MOST_COLLECTORS at most) in the order in which they are opened and
+ * read: by domain, so that the process comes first and its values are nearest to the sample's time;
+ * within a domain as they are listed; and each one after those that it names in .after, whatever
+ * their domains.  Pure.  RESMON_EINVAL: a collector names itself or an unknown collector, or some
+ * form a cycle; ret_order is then undefined.
+ */
+resmon_status rm_collect_order(const struct rm_collector *const *collectors, size_t count,
+                               const struct rm_collector **ret_order);
+
 /** Prepares what collectors share.  `pid` 0: this process.  RESMON_ESRCH: there is no such one. */
 resmon_status rm_collect_init(struct rm_collect *collect, const char *fs_root, int64_t pid,
                               uint64_t flags);
@@ -323,7 +332,23 @@ resmon_status rm_collect_each_gpu(const struct rm_collect *collect, size_t bytes
  * something here.  RESMON_ETIMEDOUT. */
 resmon_status rm_collect_read_gpus(struct rm_collect *collect, unsigned parts);
 
-/** A file that is open but does not say what it should. */
+/* The process tree's use of a GPU; NaN: not known. */
+struct rm_gpu_share {
+    double share; /* 0 ... 1, of the GPU's power */
+    double sm;    /* %, of its multiprocessors' time */
+    double bytes; /* of GPU memory */
+};
+
+/** The tree's share at one reading: by the use of multiprocessors where the driver reports it by
+ * process, else, while nothing runs on the GPU, by the memory held.  A GPU without processes is
+ * attributed to nobody: its share is 0. */
+struct rm_gpu_share rm_gpu_share_of(struct rm_collect *collect,
+                                    const struct rm_gpu_reading *reading);
+
+/** As rm_collector.close; the state is a struct rm_file. */
+void rm_collect_close_file(void *file);
+
+/** An open file whose content does not have the form that it should have. */
 resmon_status rm_collect_garbled(const struct rm_file *file);
 
 /** `found` has bit `slot`? the number : NaN. */

@@ -11,7 +11,7 @@
 #include "base/parse.h"
 #include "base/status.h"
 #include "base/text.h"
-#include "collect/cpu_model.h"
+#include "collect/capacity.h"
 #include "os/dir.h"
 #include "os/own_usage.h"
 

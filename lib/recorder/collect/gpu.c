@@ -1,15 +1,111 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Collectors gpu and gpu_totals: each NVIDIA GPU, and each slice of one (MIG), by NVML.  gpu has
- * what moves and what drivers have at hand; gpu_totals what they ask the GPU's firmware for, in
- * milliseconds: what was counted, which loses nothing by being read less often, and what hardly
- * changes.
+ * Collectors gpu, gpu_totals and energy_gpu: each NVIDIA GPU, and each slice of one (MIG), by NVML;
+ * and the process tree's share of them.  gpu has the metrics that change fast and that drivers have
+ * at hand. gpu_totals has those for which the driver asks the GPU's firmware, which takes
+ * milliseconds: totals, which lose nothing by being read less often, and what hardly changes.
  */
 #include <stdio.h>
 
 #include "base/alloc.h"
 #include "collect/collect.h"
-#include "collect/gpu_share.h"
+#include "collect/delta.h"
+#include "os/proc_pid.h"
+
+/* ---- the process tree's share --------------------------------------------------------------- */
+
+/* Deeper trees of processes are circles: /proc changes while it is read. */
+#define MOST_ANCESTORS 64
+
+static int64_t parent_of(struct rm_collect *collect, int64_t pid)
+{
+    char path[64];
+    struct rm_text text;
+    struct rm_pid_stat stat;
+    (void)snprintf(path, sizeof path, "proc/%lld/stat", (long long)pid);
+    return rm_file_read_once(&collect->root, path, &collect->scratch, &text) == RESMON_OK &&
+                   rm_pid_stat_parse(text, &stat)
+               ? (int64_t)stat.ppid
+               : -1;
+}
+
+static bool is_in_tree(struct rm_collect *collect, int64_t pid)
+{
+    if (collect->is_group) {
+        return pid > 0 && rm_cgroup_members_has(&collect->members, (uint64_t)pid);
+    }
+    for (int i = 0; i < MOST_ANCESTORS && pid > 0; i++) {
+        if (pid == collect->proc_pid) {
+            return true;
+        }
+        pid = parent_of(collect, pid);
+    }
+    return false;
+}
+
+static double known(double value)
+{
+    return value > 0.0 ? value : 0.0;
+}
+
+/* Sums of what is the tree's, and of all. */
+struct use {
+    double tree_sm, all_sm, tree_bytes, all_bytes;
+    size_t tree_count;
+    bool has_sm, has_bytes;
+};
+
+static struct use sum_up(struct rm_collect *collect, const struct rm_gpu_reading *reading)
+{
+    struct use sums = {.has_bytes = true};
+    if (collect->is_group) {
+        (void)rm_collect_list_group(collect); /* a failure leaves those that it found */
+    }
+    for (size_t i = 0; i < reading->process_count; i++) {
+        const struct rm_gpu_process *process = &reading->processes[i];
+        bool is_ours = is_in_tree(collect, process->pid);
+        sums.tree_count += is_ours ? 1 : 0;
+        sums.tree_sm += is_ours ? known(process->sm) : 0.0;
+        sums.all_sm += known(process->sm);
+        sums.tree_bytes += is_ours ? known(process->bytes) : 0.0;
+        sums.all_bytes += known(process->bytes);
+        sums.has_sm = sums.has_sm || !isnan(process->sm);
+        sums.has_bytes = sums.has_bytes && (!isnan(process->bytes) || !isnan(process->sm));
+    }
+    return sums;
+}
+
+struct rm_gpu_share rm_gpu_share_of(struct rm_collect *collect,
+                                    const struct rm_gpu_reading *reading)
+{
+    struct rm_gpu_share share = {RM_NAN, RM_NAN, RM_NAN};
+    bool is_listed = reading->process_count > 0 || !isnan(reading->figures[RM_NVML_PROCESSES]);
+    if (!collect->gpus.has_host_pids || !is_listed) {
+        return share;
+    }
+    const struct use sums = sum_up(collect, reading);
+    share.sm = sums.has_sm || reading->process_count == 0 ? sums.tree_sm : RM_NAN;
+    share.bytes = sums.has_bytes ? sums.tree_bytes : RM_NAN;
+    if (sums.tree_count == 0 || sums.tree_count == reading->process_count) {
+        share.share = sums.tree_count > 0 ? 1.0 : 0.0;
+    } else if (sums.all_sm > 0.0) {
+        share.share = sums.tree_sm / sums.all_sm;
+    } else if (sums.all_bytes > 0.0) {
+        share.share = sums.tree_bytes / sums.all_bytes;
+    } else {
+        share.share = (double)sums.tree_count / (double)reading->process_count;
+    }
+    return share;
+}
+
+/* ---- collectors gpu and gpu_totals ---------------------------------------------------------- */
+
+/*
+ * Collectors gpu and gpu_totals: each NVIDIA GPU, and each slice of one (MIG), by NVML.  gpu has
+ * what moves and what drivers have at hand; gpu_totals what they ask the GPU's firmware for, in
+ * milliseconds: what was counted, which loses nothing by being read less often, and what hardly
+ * changes.
+ */
 
 /* What the process tree has of it stands last. */
 enum {
@@ -64,17 +160,17 @@ static const uint16_t totals_metrics[] = {
  */
 #define PCIE_WRAP 4294967296.0
 
-struct gpu {
+struct gpu_bytes {
     double last[2], total[2]; /* bytes sent and received */
     bool has_last;
 };
 
-struct state {
+struct gpu_state {
     const struct rm_collect_gpus *gpus;
-    struct gpu *each;
+    struct gpu_bytes *each;
 };
 
-static double unwrapped(struct gpu *gpu, size_t way, double now)
+static double unwrapped(struct gpu_bytes *gpu, size_t way, double now)
 {
     if (isnan(now)) {
         return RM_NAN;
@@ -88,7 +184,7 @@ static double unwrapped(struct gpu *gpu, size_t way, double now)
     return gpu->total[way];
 }
 
-static void remark_loss(struct rm_collect *collect, const struct state *state, size_t index)
+static void remark_loss(struct rm_collect *collect, const struct gpu_state *state, size_t index)
 {
     const struct rm_gpu_reading *reading = &state->gpus->readings[index];
     char text[sizeof collect->remark];
@@ -121,7 +217,7 @@ static double bear_power(const struct rm_gpu_reading *reading, double share,
 
 static resmon_status read_now(struct rm_collect *collect, void *state_, double *values)
 {
-    struct state *state = state_;
+    struct gpu_state *state = state_;
     double tree_w = 0.0;
     resmon_status status = rm_collect_read_gpus(collect, RM_NVML_NOW);
     for (size_t i = 0; i < state->gpus->count && status == RESMON_OK; i++) {
@@ -148,7 +244,7 @@ static resmon_status read_now(struct rm_collect *collect, void *state_, double *
 
 static resmon_status read_totals(struct rm_collect *collect, void *state_, double *values)
 {
-    const struct state *state = state_;
+    const struct gpu_state *state = state_;
     resmon_status status = rm_collect_read_gpus(collect, RM_NVML_TOTALS | RM_NVML_USE);
     for (size_t i = 0; i < state->gpus->count && status == RESMON_OK; i++) {
         const struct rm_gpu_reading *reading = &state->gpus->readings[i];
@@ -166,7 +262,7 @@ static resmon_status read_totals(struct rm_collect *collect, void *state_, doubl
 
 static resmon_status open_gpus(struct rm_collect *collect, void *state_)
 {
-    struct state *state = state_;
+    struct gpu_state *state = state_;
     state->gpus = &collect->gpus;
     return rm_collect_each_gpu(collect, sizeof *state->each, &state->each);
 }
@@ -183,17 +279,17 @@ static resmon_status open_now(struct rm_collect *collect, void *state)
 
 static void close_gpus(void *state)
 {
-    rm_free(((struct state *)state)->each);
+    rm_free(((struct gpu_state *)state)->each);
 }
 
 static size_t count_gpus(const void *state)
 {
-    return ((const struct state *)state)->gpus->count;
+    return ((const struct gpu_state *)state)->gpus->count;
 }
 
 static const char *name_of_gpu(const void *state, size_t index)
 {
-    return ((const struct state *)state)->gpus->infos[index].instance;
+    return ((const struct gpu_state *)state)->gpus->infos[index].instance;
 }
 
 const struct rm_collector rm_collect_gpu = {
@@ -201,7 +297,7 @@ const struct rm_collector rm_collect_gpu = {
     .domain = RESMON_DOMAIN_GPU,
     .min_interval_ns = 100 * RM_NS_PER_MS,
     RM_METRICS(now_metrics),
-    .state_bytes = sizeof(struct state),
+    .state_bytes = sizeof(struct gpu_state),
     .open = open_now,
     .read = read_now,
     .close = close_gpus,
@@ -215,10 +311,165 @@ const struct rm_collector rm_collect_gpu_totals = {
     .min_interval_ns = 100 * RM_NS_PER_MS,
     .own_interval_ns = RM_NS_PER_S,
     RM_METRICS(totals_metrics),
-    .state_bytes = sizeof(struct state),
+    .state_bytes = sizeof(struct gpu_state),
     .open = open_gpus,
     .read = read_totals,
     .close = close_gpus,
     .instances = count_gpus,
     .instance_name = name_of_gpu,
+};
+
+/* ---- collector energy_gpu ------------------------------------------------------------------- */
+
+/*
+ * Collector energy_gpu: energy of the machine's GPUs, by their counters, else as power over time;
+ * and what of it the process and its descendants bear (see gpu_share.h): as their share of the
+ * power at each sample since it was read before, which collector gpu adds up.
+ */
+
+enum { NODE, TREE };
+
+static const uint16_t energy_metrics[] = {[NODE] = RM_NODE_ENERGY_GPU, [TREE] = RM_TREE_ENERGY_GPU};
+
+/* No board draws as much. */
+#define LIMIT_W 5000.0
+
+/* Nor this in its life: what is said instead of a count. */
+#define MOST_J 1e15
+
+struct gpu_energy {
+    struct rm_energy_counter counter;
+    double power_w; /* at power_ns */
+    int64_t power_ns;
+    double joules, tree_j; /* NaN: not known */
+};
+
+struct energy_state {
+    const struct rm_collect_gpus *gpus;
+    struct gpu_energy *each;
+};
+
+/* In mJ, as NVML counts, which a double holds exactly for longer than GPUs live. */
+static void take_count(struct gpu_energy *gpu, double total_j, int64_t t_ns)
+{
+    (void)rm_energy_take(&gpu->counter, (uint64_t)(total_j * 1e3 + 0.5), t_ns);
+    gpu->joules = gpu->counter.joules;
+}
+
+/* Trapezoids between readings; nothing over a gap. */
+static void take_power(struct gpu_energy *gpu, double power_w, int64_t t_ns)
+{
+    double sum = isnan(gpu->joules) ? 0.0 : gpu->joules;
+    if (isnan(power_w)) {
+        return;
+    }
+    if (gpu->power_ns != 0) {
+        sum += (gpu->power_w + power_w) / 2.0 * (double)(t_ns - gpu->power_ns) * 1e-9;
+    }
+    gpu->joules = sum;
+    gpu->power_w = power_w;
+    gpu->power_ns = t_ns;
+}
+
+/* Of what was drawn since it was read before: by the power at each sample meanwhile, else by now.
+ */
+static double share_since(struct rm_collect *collect, const struct rm_gpu_reading *reading,
+                          struct rm_gpu_part *part)
+{
+    double share =
+        part->all_j > 0.0 ? part->tree_j / part->all_j : rm_gpu_share_of(collect, reading).share;
+    part->all_j = part->tree_j = 0.0;
+    return share;
+}
+
+static void add_energy(struct rm_collect *collect, struct gpu_energy *gpu,
+                       const struct rm_gpu_reading *reading, struct rm_gpu_part *part)
+{
+    double before = isnan(gpu->joules) ? 0.0 : gpu->joules;
+    double total_j = reading->figures[RM_NVML_ENERGY];
+    if (!gpu->counter.has_last && isnan(gpu->joules)) {
+        part->all_j = part->tree_j = 0.0; /* of before the first reading */
+    }
+    if (reading->is_lost) {
+        (void)rm_energy_miss(&gpu->counter);
+        gpu->power_ns = 0;
+        return;
+    }
+    if (total_j < MOST_J) {
+        take_count(gpu, total_j, reading->t_ns);
+    } else if (!gpu->counter.has_last) {
+        take_power(gpu, reading->figures[RM_NVML_POWER], reading->t_ns);
+    }
+    if (gpu->joules > before) {
+        double share = share_since(collect, reading, part);
+        gpu->tree_j += (gpu->joules - before) * share; /* NaN for ever, once it is */
+    }
+}
+
+static resmon_status read_energy(struct rm_collect *collect, void *state_, double *values)
+{
+    struct energy_state *state = state_;
+    double node_j = 0.0;
+    double tree_j = 0.0;
+    size_t known = 0;
+    bool has_any = false;
+    resmon_status status = rm_collect_read_gpus(collect, RM_NVML_JOULES | RM_NVML_USE);
+    if (status != RESMON_OK) {
+        return status;
+    }
+    for (size_t i = 0; i < state->gpus->count; i++) {
+        struct gpu_energy *gpu = &state->each[i];
+        if (state->gpus->infos[i].is_slice) {
+            continue; /* its GPU has it */
+        }
+        add_energy(collect, gpu, &state->gpus->readings[i], &collect->gpus.borne[i]);
+        has_any = has_any || !state->gpus->readings[i].is_lost;
+        if (!isnan(gpu->joules)) {
+            node_j += gpu->joules;
+            tree_j += gpu->tree_j;
+            known++;
+        }
+    }
+    values[NODE] = known > 0 ? rm_collect_of_host(collect, node_j) : RM_NAN;
+    values[TREE] = known > 0 ? tree_j : RM_NAN;
+    collect->found.gpu_tree_j = values[TREE];
+    if (has_any) {
+        collect->found.gpu_ns = isnan(values[TREE]) ? 0 : collect->now_ns;
+    }
+    return RESMON_OK;
+}
+
+static resmon_status open_energy(struct rm_collect *collect, void *state_)
+{
+    struct energy_state *state = state_;
+    state->gpus = &collect->gpus;
+    resmon_status status = rm_collect_each_gpu(collect, sizeof *state->each, &state->each);
+    if (status != RESMON_OK) {
+        return status;
+    }
+    for (size_t i = 0; i < collect->gpus.count; i++) {
+        state->each[i] = (struct gpu_energy){
+            .counter = {.unit_j = 1e-3,
+                        .limit_w = LIMIT_W,
+                        .begin_ns = collect->begin != NULL ? collect->begin->at_ns : 0},
+            .joules = RM_NAN};
+    }
+    return RESMON_OK;
+}
+
+static void close_energy(void *state)
+{
+    rm_free(((struct energy_state *)state)->each);
+}
+
+const struct rm_collector rm_collect_energy_gpu = {
+    .name = "energy_gpu",
+    .domain = RESMON_DOMAIN_ENERGY,
+    .min_interval_ns = 100 * RM_NS_PER_MS,
+    .after = RM_AFTER("gpu"),
+    RM_METRICS(energy_metrics),
+    .state_bytes = sizeof(struct energy_state),
+    .open = open_energy,
+    .read = read_energy,
+    .close = close_energy,
 };

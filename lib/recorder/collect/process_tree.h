@@ -13,9 +13,9 @@
  * 1), whoever is handed to it belongs to the set, seen before or not; what these had used is in the
  * kernel's account of what we have waited for.
  *
- * Elsewhere the kernel's word of who forked whom is taken, where it can be had (births.h); else the
- * lists of children at each sample are, in which nobody stands whose parent came and went between
- * two of them.
+ * Elsewhere the kernel's word of who forked whom is taken, where it can be had (orphans.h); else
+ * the lists of children at each sample are, in which nobody stands whose parent came and went
+ * between two of them.
  *
  * Of a control group the set is who is in it and in those below; who leaves it has ended.
  */
@@ -26,9 +26,8 @@
 #include <time.h>
 
 #include "base/map.h"
-#include "collect/births.h"
 #include "collect/collect.h"
-#include "collect/reaper.h"
+#include "collect/orphans.h"
 #include "os/proc_pid.h"
 
 #define RM_TREE_MAX_MEMBERS 8192U

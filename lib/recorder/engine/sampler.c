@@ -7,7 +7,7 @@
 #include "base/alloc.h"
 #include "base/status.h"
 #include "base/text.h"
-#include "collect/order.h"
+#include "collect/collect.h"
 #include "job/job_cgroup.h"
 #include "scope/peak.h"
 #include "store/small_records.h"

@@ -1,14 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Collector proc_cpu: CPU time, faults, threads and block-I/O delay of one process.
- * /proc/PID/stat, the process's CPU clock (nanoseconds, all threads), and getrusage for our own.
+ * Collectors proc_cpu, proc_io and proc_fds: CPU time, I/O and file descriptors of one process. Its
+ * memory: proc_mem.c.
  */
 #include <sys/resource.h>
 #include <time.h>
 
 #include "collect/collect.h"
 #include "collect/delta.h"
+#include "os/dir.h"
 #include "os/proc_pid.h"
+
+/* ---- collector proc_cpu --------------------------------------------------------------------- */
+
+/*
+ * Collector proc_cpu: CPU time, faults, threads and block-I/O delay of one process.
+ * /proc/PID/stat, the process's CPU clock (nanoseconds, all threads), and getrusage for our own.
+ */
 
 enum {
     TIME,
@@ -26,7 +34,7 @@ enum {
     IO_DELAY
 };
 
-static const uint16_t metrics[] = {
+static const uint16_t cpu_metrics[] = {
     [TIME] = RM_PROC_CPU_TIME,
     [USER] = RM_PROC_CPU_USER,
     [SYSTEM] = RM_PROC_CPU_SYSTEM,
@@ -51,7 +59,7 @@ static const struct rm_key status_keys[STATUS_COUNT] = {
     RM_KEY("nonvoluntary_ctxt_switches:", STATUS_INVOLUNTARY),
 };
 
-struct state {
+struct cpu_state {
     struct rm_file stat;
     struct rm_file status; /* of another process */
     clockid_t clock;
@@ -62,7 +70,7 @@ struct state {
 
 static resmon_status open_stat(struct rm_collect *collect, void *state_)
 {
-    struct state *state = state_;
+    struct cpu_state *state = state_;
     uint64_t accounts_delays = 1; /* a kernel without the switch accounts as it was booted */
     (void)rm_file_read_u64(&collect->root, "proc/sys/kernel/task_delayacct", &collect->scratch,
                            &accounts_delays);
@@ -88,7 +96,7 @@ static resmon_status open_stat(struct rm_collect *collect, void *state_)
 
 static void close_stat(void *state_)
 {
-    struct state *state = state_;
+    struct cpu_state *state = state_;
     rm_file_close(&state->stat);
     rm_file_close(&state->status);
 }
@@ -111,7 +119,8 @@ static void read_own(double *values)
 }
 
 /* The main thread's switches are the process's while it has no other thread. */
-static void read_others_switches(struct rm_collect *collect, struct state *state, double *values)
+static void read_others_switches(struct rm_collect *collect, struct cpu_state *state,
+                                 double *values)
 {
     struct rm_text text;
     uint64_t numbers[STATUS_COUNT] = {0};
@@ -125,7 +134,7 @@ static void read_others_switches(struct rm_collect *collect, struct state *state
     }
 }
 
-static void set_percents(const struct rm_collect *collect, struct state *state, double *values)
+static void set_percents(const struct rm_collect *collect, struct cpu_state *state, double *values)
 {
     double percent = 100.0 * rm_rate_take(&state->rate, values[TIME], rm_collect_moment(collect));
     values[PERCENT] = percent;
@@ -136,7 +145,7 @@ static void set_percents(const struct rm_collect *collect, struct state *state, 
 
 static resmon_status read_stat(struct rm_collect *collect, void *state_, double *values)
 {
-    struct state *state = state_;
+    struct cpu_state *state = state_;
     struct rm_text text;
     struct rm_pid_stat stat;
     resmon_status status = rm_collect_read(collect, &state->stat, &text);
@@ -175,9 +184,141 @@ static resmon_status read_stat(struct rm_collect *collect, void *state_, double 
 const struct rm_collector rm_collect_proc_cpu = {
     .name = "proc_cpu",
     .domain = RESMON_DOMAIN_PROCESS,
-    RM_METRICS(metrics),
-    .state_bytes = sizeof(struct state),
+    RM_METRICS(cpu_metrics),
+    .state_bytes = sizeof(struct cpu_state),
     .open = open_stat,
     .read = read_stat,
     .close = close_stat,
+};
+
+/* ---- collector proc_io ---------------------------------------------------------------------- */
+
+/*
+ * Collector proc_io: what one process read and wrote.  /proc/PID/io, which only the same user may
+ * read, and nobody else's of a process that is not dumpable.  Of our own process, less what the
+ * library itself did.
+ */
+
+enum { READ_CHARS, WRITE_CHARS, READ_COUNT, WRITE_COUNT, READ_BYTES, WRITE_BYTES, CANCELLED };
+
+static const uint16_t io_metrics[] = {
+    [READ_CHARS] = RM_PROC_IO_READ_CHARS,           [WRITE_CHARS] = RM_PROC_IO_WRITE_CHARS,
+    [READ_COUNT] = RM_PROC_IO_READ_COUNT,           [WRITE_COUNT] = RM_PROC_IO_WRITE_COUNT,
+    [READ_BYTES] = RM_PROC_IO_READ_BYTES,           [WRITE_BYTES] = RM_PROC_IO_WRITE_BYTES,
+    [CANCELLED] = RM_PROC_IO_CANCELLED_WRITE_BYTES,
+};
+
+static const struct rm_key io_keys[] = {
+    RM_KEY("rchar:", READ_CHARS),
+    RM_KEY("wchar:", WRITE_CHARS),
+    RM_KEY("syscr:", READ_COUNT),
+    RM_KEY("syscw:", WRITE_COUNT),
+    RM_KEY("read_bytes:", READ_BYTES),
+    RM_KEY("write_bytes:", WRITE_BYTES),
+    RM_KEY("cancelled_write_bytes:", CANCELLED),
+};
+
+static const enum rm_io_field own_fields[] = {
+    [READ_CHARS] = RM_IO_READ_CHARS, [WRITE_CHARS] = RM_IO_WRITE_CHARS,
+    [READ_COUNT] = RM_IO_READ_CALLS, [WRITE_COUNT] = RM_IO_WRITE_CALLS,
+    [READ_BYTES] = RM_IO_READ_BYTES, [WRITE_BYTES] = RM_IO_WRITE_BYTES,
+};
+
+struct io_state {
+    struct rm_file file;
+    uint64_t highest[RM_ARRAY_LEN(own_fields)]; /* so far: a call that only one side has counted
+                                                   must not make a counter fall */
+};
+
+static void take_ours_out(struct io_state *state, const struct rm_own_io *ours, double *values)
+{
+    for (size_t slot = 0; slot < RM_ARRAY_LEN(own_fields); slot++) {
+        if (!isnan(values[slot])) {
+            state->highest[slot] = rm_own_io_rest(ours, own_fields[slot], (uint64_t)values[slot],
+                                                  state->highest[slot]);
+            values[slot] = (double)state->highest[slot];
+        }
+    }
+}
+
+static resmon_status read_io(struct rm_collect *collect, void *state_, double *values)
+{
+    struct io_state *state = state_;
+    struct rm_text text;
+    uint64_t numbers[RM_ARRAY_LEN(io_metrics)] = {0};
+    if (collect->is_self) {
+        rm_own_io_before(&collect->own_io);
+    }
+    resmon_status status = rm_collect_read(collect, &state->file, &text);
+    rm_own_io_after(&collect->own_io);
+    if (status != RESMON_OK) {
+        return status;
+    }
+    rm_collect_leave(collect, RM_OWN_IO, &text);
+    uint64_t found = rm_parse_keys(text, io_keys, RM_ARRAY_LEN(io_keys), numbers);
+    for (unsigned slot = 0; slot < RM_ARRAY_LEN(io_metrics); slot++) {
+        values[slot] = rm_found(found, numbers, slot);
+    }
+    if (collect->is_self) {
+        take_ours_out(state, &collect->own_io, values);
+    }
+    return found != 0 ? RESMON_OK : rm_collect_garbled(&state->file);
+}
+
+/* The permission is checked at reading, not at opening. */
+static resmon_status open_io(struct rm_collect *collect, void *state_)
+{
+    struct io_state *state = state_;
+    double values[RM_ARRAY_LEN(io_metrics)];
+    resmon_status status = rm_collect_open_proc(collect, &state->file, "io");
+    return status == RESMON_OK ? read_io(collect, state, values) : status;
+}
+
+static void close_io(void *state)
+{
+    rm_file_close(&((struct io_state *)state)->file);
+}
+
+const struct rm_collector rm_collect_proc_io = {
+    .name = "proc_io",
+    .domain = RESMON_DOMAIN_PROCESS,
+    RM_METRICS(io_metrics),
+    .state_bytes = sizeof(struct io_state),
+    .open = open_io,
+    .read = read_io,
+    .close = close_io,
+};
+
+/* ---- collector proc_fds --------------------------------------------------------------------- */
+
+/*
+ * Collector proc_fds: open file descriptors of one process.  The directory /proc/PID/fd.
+ */
+
+static const uint16_t fds_metrics[] = {RM_PROC_FDS};
+
+static resmon_status read_fds(struct rm_collect *collect, void *state, double *values)
+{
+    (void)state;
+    uint64_t count;
+    resmon_status status = rm_fd_count(&collect->root, collect->proc_dir, &count);
+    if (status == RESMON_OK) {
+        values[0] = (double)count;
+    }
+    return status;
+}
+
+static resmon_status open_fds(struct rm_collect *collect, void *state)
+{
+    double value;
+    return read_fds(collect, state, &value);
+}
+
+const struct rm_collector rm_collect_proc_fds = {
+    .name = "proc_fds",
+    .domain = RESMON_DOMAIN_PROCESS,
+    .own_interval_ns = RM_NS_PER_S,
+    RM_METRICS(fds_metrics),
+    .open = open_fds,
+    .read = read_fds,
 };

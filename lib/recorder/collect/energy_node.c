@@ -1,22 +1,31 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Collector energy_cpu: energy of the machine's processors.  Measured: the sum of the packages, if
- * their counters count.  Else a model by load, of what the machine says it may draw, of its virtual
- * CPUs' architecture, or of its processor's name; the remark says which.
+ * Collectors energy_cpu and energy_ram: energy of the machine's processors and memory.  Measured:
+ * the sum of the packages' or of the dram counters, if these count.  Else a model, which the remark
+ * names.
  */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "carbon/cpu_power.h"
+#include "carbon/ram_power.h"
 #include "collect/collect.h"
 
-static const uint16_t metrics[] = {RM_NODE_ENERGY_CPU};
+/* ---- collector energy_cpu ------------------------------------------------------------------- */
+
+/*
+ * Collector energy_cpu: energy of the machine's processors.  Measured: the sum of the packages, if
+ * their counters count.  Else a model by load, of what the machine says it may draw, of its virtual
+ * CPUs' architecture, or of its processor's name; the remark says which.
+ */
+
+static const uint16_t cpu_metrics[] = {RM_NODE_ENERGY_CPU};
 
 /* Of a processor that no table knows, for each of its threads (codecarbon's figure). */
 #define UNKNOWN_W 4.0
 
-struct state {
+struct cpu_state {
     bool is_measured; /* there are counters that have not been found dead */
     char model[128];
     double joules;                /* by the model */
@@ -27,7 +36,7 @@ struct state {
 
 /* The machine's, in which a tick of each CPU may be missing yet: as far as the tree, by its clocks,
  * has used more. */
-static double busy_seconds(const struct rm_collect *collect, const struct state *state)
+static double busy_seconds(const struct rm_collect *collect, const struct cpu_state *state)
 {
     const struct rm_found *found = &collect->found;
     double tree_s = found->tree_ns != 0 ? found->tree_cpu_s - state->tree_since_s : 0.0;
@@ -37,7 +46,7 @@ static double busy_seconds(const struct rm_collect *collect, const struct state 
 }
 
 /* With the first reading; or before it, since when only what the tree used is known. */
-static void begin_model(const struct rm_collect *collect, struct state *state)
+static void begin_cpu_model(const struct rm_collect *collect, struct cpu_state *state)
 {
     const struct rm_found *found = &collect->found;
     state->since_s = state->busy_s = rm_collect_busy_at_begin(collect);
@@ -52,14 +61,14 @@ static void begin_model(const struct rm_collect *collect, struct state *state)
 
 /* Over the time between two readings of the machine's CPU time.  By CPU seconds and not by a load:
  * that would have the rounding of the ticks that are all CPUs' time. */
-static double read_model(struct rm_collect *collect, struct state *state)
+static double advance_cpu_model(struct rm_collect *collect, struct cpu_state *state)
 {
     struct rm_found *found = &collect->found;
     if (found->node_ns == 0 || found->node_ns == state->node_ns) {
         return state->node_ns != 0 ? state->joules : RM_NAN;
     }
     if (state->node_ns == 0) {
-        begin_model(collect, state);
+        begin_cpu_model(collect, state);
     }
     double now_s = busy_seconds(collect, state);
     double elapsed_s = (double)(found->node_ns - state->node_ns) * 1e-9;
@@ -80,7 +89,7 @@ static double read_model(struct rm_collect *collect, struct state *state)
 }
 
 /* False: they do not count, and the model takes their place. */
-static bool read_measured(struct rm_collect *collect, double *ret_joules)
+static bool read_cpu_counters(struct rm_collect *collect, double *ret_joules)
 {
     struct rm_found *found = &collect->found;
     enum rm_zone_life life = rm_collect_read_zones(collect, RM_ZONE_PACKAGE);
@@ -97,7 +106,7 @@ static bool read_measured(struct rm_collect *collect, double *ret_joules)
     return true;
 }
 
-static void turn_to_model(struct rm_collect *collect, struct state *state)
+static void turn_cpu_to_model(struct rm_collect *collect, struct cpu_state *state)
 {
     char text[sizeof collect->remark];
     rm_energy_zones_describe_model(&collect->zones, RM_ZONE_PACKAGE, state->model, text,
@@ -107,8 +116,8 @@ static void turn_to_model(struct rm_collect *collect, struct state *state)
     collect->provenance = RESMON_PROVENANCE_MODELLED;
 }
 
-static resmon_status read_modelled(struct rm_collect *collect, struct state *state, double joules,
-                                   double *ret_joules)
+static resmon_status read_cpu_model(struct rm_collect *collect, struct cpu_state *state,
+                                    double joules, double *ret_joules)
 {
     struct rm_found *found = &collect->found;
     if (found->node_ns == 0 && state->node_ns == 0) {
@@ -127,13 +136,13 @@ static resmon_status read_modelled(struct rm_collect *collect, struct state *sta
 
 static resmon_status read_cpu(struct rm_collect *collect, void *state_, double *values)
 {
-    struct state *state = state_;
-    double joules = read_model(collect, state); /* from the start, for when it is needed */
-    if (state->is_measured && !read_measured(collect, &values[0])) {
-        turn_to_model(collect, state);
+    struct cpu_state *state = state_;
+    double joules = advance_cpu_model(collect, state); /* from the start, for when it is needed */
+    if (state->is_measured && !read_cpu_counters(collect, &values[0])) {
+        turn_cpu_to_model(collect, state);
     }
     resmon_status status =
-        state->is_measured ? RESMON_OK : read_modelled(collect, state, joules, &values[0]);
+        state->is_measured ? RESMON_OK : read_cpu_model(collect, state, joules, &values[0]);
     collect->found.is_cpu_measured = state->is_measured;
     values[0] = rm_collect_of_host(collect, values[0]);
     return status;
@@ -187,7 +196,7 @@ static double choose_tdp_by_name(struct rm_collect *collect, const struct rm_cpu
     return UNKNOWN_W * count;
 }
 
-static void choose_model(struct rm_collect *collect, char *text, size_t capacity)
+static void choose_cpu_model(struct rm_collect *collect, char *text, size_t capacity)
 {
     struct rm_found_power *power = &collect->found.cpu_power;
     power->cpus = collect->capacity.host_cpus > 0.0 ? collect->capacity.host_cpus : 1.0;
@@ -203,12 +212,12 @@ static void choose_model(struct rm_collect *collect, char *text, size_t capacity
 
 static resmon_status open_cpu(struct rm_collect *collect, void *state_)
 {
-    struct state *state = state_;
+    struct cpu_state *state = state_;
     resmon_status status = rm_collect_open_zones(collect);
     if (status != RESMON_OK) {
         return status;
     }
-    choose_model(collect, state->model, sizeof state->model);
+    choose_cpu_model(collect, state->model, sizeof state->model);
     state->is_measured = rm_energy_zones_measure(&collect->zones, RM_ZONE_PACKAGE);
     if (state->is_measured) {
         return RESMON_OK; /* the model says what of it the processors draw when idle */
@@ -222,8 +231,132 @@ const struct rm_collector rm_collect_energy_cpu = {
     .name = "energy_cpu",
     .domain = RESMON_DOMAIN_ENERGY,
     .after = RM_AFTER("node_cpu", "tree"),
-    RM_METRICS(metrics),
-    .state_bytes = sizeof(struct state),
+    RM_METRICS(cpu_metrics),
+    .state_bytes = sizeof(struct cpu_state),
     .open = open_cpu,
     .read = read_cpu,
+};
+
+/* ---- collector energy_ram ------------------------------------------------------------------- */
+
+/*
+ * Collector energy_ram: energy of the machine's memory.  Measured: the sum of the dram counters,
+ * if they count.  Else a model by the number of modules, which EDAC knows, or which is taken from
+ * the size.
+ */
+
+static const uint16_t ram_metrics[] = {RM_NODE_ENERGY_RAM};
+
+#define GIB 1073741824.0
+
+struct ram_state {
+    bool is_measured; /* there are counters that have not been found dead */
+    char model[128];
+    double watts;
+    int64_t first_ns;
+};
+
+static resmon_status choose_ram_model(struct rm_collect *collect, struct ram_state *state)
+{
+    double gib = collect->capacity.host_bytes / GIB;
+    if (collect->ram_watts >= 0.0) {
+        state->watts = collect->ram_watts;
+        (void)snprintf(state->model, sizeof state->model, "a model: %.4g W, as was given",
+                       state->watts);
+        return RESMON_OK;
+    }
+    unsigned modules = rm_memory_modules(&collect->root, &collect->scratch);
+    if (modules > 0) {
+        state->watts = rm_ram_watts(modules, collect->cpu.is_arm);
+        (void)snprintf(state->model, sizeof state->model,
+                       "a model: %u modules (EDAC), %.4g W together", modules, state->watts);
+    } else if (gib > 0.0) {
+        double installed = rm_ram_installed(gib);
+        modules = rm_ram_modules(installed);
+        state->watts = rm_ram_watts(modules, collect->cpu.is_arm);
+        (void)snprintf(state->model, sizeof state->model,
+                       "a model: %.4g GiB, likely of %u modules, %.4g W together", installed,
+                       modules, state->watts);
+    } else {
+        return rm_error(RESMON_ENOENT, "the size of the memory is not known");
+    }
+    return RESMON_OK;
+}
+
+/* False: they do not count, and a model takes their place. */
+static bool read_ram_counters(struct rm_collect *collect)
+{
+    struct rm_found *found = &collect->found;
+    enum rm_zone_life life = rm_collect_read_zones(collect, RM_ZONE_DRAM);
+    found->is_ram_known = life == RM_ZONES_LIVE;
+    if (life != RM_ZONES_DEAD && (found->is_ram_known || found->ram_j_ns == 0)) {
+        found->ram_j = collect->zones.sums[RM_ZONE_DRAM];
+        found->ram_j_ns = collect->now_ns;
+    }
+    return life != RM_ZONES_DEAD;
+}
+
+static resmon_status turn_ram_to_model(struct rm_collect *collect, struct ram_state *state)
+{
+    char text[sizeof collect->remark];
+    resmon_status status = choose_ram_model(collect, state);
+    if (status == RESMON_OK) {
+        rm_energy_zones_describe_model(&collect->zones, RM_ZONE_DRAM, state->model, text,
+                                       sizeof text);
+        rm_collect_remark(collect, text);
+        state->is_measured = false;
+        collect->provenance = RESMON_PROVENANCE_MODELLED;
+    }
+    return status;
+}
+
+static resmon_status read_ram(struct rm_collect *collect, void *state_, double *values)
+{
+    struct ram_state *state = state_;
+    struct rm_found *found = &collect->found;
+    if (state->first_ns == 0) {
+        state->first_ns = collect->begin != NULL ? collect->begin->at_ns : collect->now_ns;
+    }
+    if (state->is_measured && !read_ram_counters(collect)) {
+        resmon_status status = turn_ram_to_model(collect, state);
+        if (status != RESMON_OK) {
+            return status;
+        }
+    }
+    found->is_ram_measured = state->is_measured;
+    if (!state->is_measured) {
+        found->ram_j = state->watts * (double)(collect->now_ns - state->first_ns) * 1e-9;
+        found->ram_j_ns = collect->now_ns;
+        found->is_ram_known = true;
+    }
+    values[0] = found->is_ram_known ? rm_collect_of_host(collect, found->ram_j) : RM_NAN;
+    return RESMON_OK;
+}
+
+static resmon_status open_ram(struct rm_collect *collect, void *state_)
+{
+    struct ram_state *state = state_;
+    resmon_status status = rm_collect_open_zones(collect);
+    if (status != RESMON_OK) {
+        return status;
+    }
+    state->is_measured = rm_energy_zones_measure(&collect->zones, RM_ZONE_DRAM);
+    if (state->is_measured) {
+        return RESMON_OK;
+    }
+    collect->provenance = RESMON_PROVENANCE_MODELLED;
+    status = choose_ram_model(collect, state);
+    if (status == RESMON_OK) {
+        rm_collect_remark(collect, state->model);
+    }
+    return status;
+}
+
+const struct rm_collector rm_collect_energy_ram = {
+    .name = "energy_ram",
+    .domain = RESMON_DOMAIN_ENERGY,
+    RM_METRICS(ram_metrics),
+    .state_bytes = sizeof(struct ram_state),
+    .open = open_ram,
+    .read = read_ram,
 };
