@@ -12,7 +12,7 @@
 
 /* ---- CPUs and memory ------------------------------------------------------------------------ */
 
-/* Numbers in a list such as "0-3,8,10-11"; calls `visit` for each.  False on garbage. */
+/* Visits the numbers of a list such as "0-3,8,10-11".  False: bad format. */
 static bool visit_list(struct rm_text list, void (*visit)(void *context, uint64_t number),
                        void *context)
 {
@@ -41,7 +41,7 @@ static void count_one(void *context, uint64_t number)
     *(double *)context += 1.0;
 }
 
-/* The text behind a key of /proc/PID/status. */
+/* The value of a key of /proc/PID/status. */
 static bool find_status(struct rm_text text, const char *key, struct rm_text *ret_value)
 {
     struct rm_text line;
@@ -109,7 +109,7 @@ static double read_total(const struct rm_root *root, struct rm_scratch *scratch)
     return (double)kib * 1024.0;
 }
 
-/* Bits of up to 1024 NUMA nodes, the kernel's most. */
+/* A bit for each of up to 1024 NUMA nodes, the kernel's limit. */
 struct node_set {
     uint64_t bits[16];
 };
@@ -130,8 +130,8 @@ static bool read_online_nodes(const struct rm_root *root, struct rm_scratch *scr
            visit_list(text, add_to_set, ret_set);
 }
 
-/* The nodes' own totals are asked only where some node is closed to the process: their sum is not
- * MemTotal on every machine (memory added while it runs). */
+/* The totals of nodes are read only if a node is not allowed for the process: their sum differs
+ * from MemTotal on some machines (memory added at run time). */
 static void read_allowed_nodes(struct rm_capacity *capacity, const struct rm_root *root,
                                struct rm_scratch *scratch, struct rm_text status)
 {
@@ -146,7 +146,7 @@ static void read_allowed_nodes(struct rm_capacity *capacity, const struct rm_roo
     }
     capacity->affinity_bytes = capacity->host_bytes;
     if (!read_online_nodes(root, scratch, &online)) {
-        return; /* a kernel without NUMA: its one node is all memory */
+        return; /* a kernel without NUMA: one node has all memory */
     }
     for (size_t i = 0; i < RM_ARRAY_LEN(online.bits); i++) {
         has_closed |= (online.bits[i] & ~allowed.bits[i]) != 0;
@@ -205,7 +205,7 @@ static double quota_v1(const struct quota_search *search, const char *group)
 {
     char path[RM_FILE_PATH_BYTES];
     uint64_t quota, period;
-    (void)snprintf(path, sizeof path, "%s/cpu.cfs_quota_us", group); /* -1: none, not a number */
+    (void)snprintf(path, sizeof path, "%s/cpu.cfs_quota_us", group); /* -1: no quota */
     if (rm_file_read_u64(search->root, path, search->scratch, &quota) != RESMON_OK) {
         return RM_NAN;
     }
@@ -239,7 +239,7 @@ void rm_capacity_read_cgroup(struct rm_capacity *capacity, const struct rm_root 
 
 /* ---- the processors ------------------------------------------------------------------------- */
 
-/* A kernel has not more (CONFIG_NR_CPUS). */
+/* Upper bound of the number of CPUs (CONFIG_NR_CPUS). */
 #define MOST_CPUS 8192
 
 static int number_of(struct rm_text text)
@@ -266,7 +266,7 @@ static bool has_word(struct rm_text text, const char *wanted)
     return false;
 }
 
-/* A line "key\t: value" of the first processor. */
+/* Takes a line "key\t: value" of the first processor. */
 static void take(struct rm_cpu_model *model, struct rm_text key, struct rm_text value)
 {
     while (key.end > key.at && (key.end[-1] == '\t' || key.end[-1] == ' ')) {
@@ -341,7 +341,8 @@ bool rm_cpu_mirrors_dies(const struct rm_cpu_model *model)
            strcmp(model->kind.vendor, "HygonGenuine") == 0;
 }
 
-/* "0-63" or "0,2-5"; a machine without the file is looked at as far as it has CPUs in a row. */
+/* Number of the last CPU: "0-63" or "0,2-5".  Without the file, CPUs are read up to the first gap.
+ */
 static uint64_t last_cpu(const struct rm_root *root, struct rm_scratch *scratch)
 {
     struct rm_text text;
@@ -368,7 +369,7 @@ unsigned rm_cpu_count_sockets(const struct rm_root *root, struct rm_scratch *scr
             seen |= package < 64 ? UINT64_C(1) << package : 0;
         } else if (last == MOST_CPUS) {
             break;
-        } /* else one that is switched off */
+        } /* else this CPU is offline */
     }
     return seen != 0 ? (unsigned)__builtin_popcountll(seen) : 1;
 }
@@ -377,13 +378,13 @@ unsigned rm_cpu_count_sockets(const struct rm_root *root, struct rm_scratch *scr
 
 #define EDAC "sys/devices/system/edac/mc"
 
-/* "mc0/dimm3/size" in MiB; "rank3" is a part of a module. */
+/* Search in "mc0/dimm3/size", in MiB; "rank3" is a part of a module. */
 struct modules {
     const struct rm_root *root;
     struct rm_scratch *scratch;
     char controllers[16][16];
     size_t controller_count;
-    unsigned numbers[256]; /* dimmN of the controller being listed */
+    unsigned numbers[256]; /* N of the controller's dimmN */
     size_t number_count;
 };
 

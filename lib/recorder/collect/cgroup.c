@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Collectors cgroup_cpu, cgroup_io and cgroup_pids: CPU time, block-device I/O and tasks of the
- * control group.  Its memory: cgroup_mem.c.
+ * cgroup. Its memory: cgroup_mem.c.
  */
 #include "collect/collect.h"
 #include "collect/delta.h"
@@ -9,8 +9,8 @@
 /* ---- collector cgroup_cpu ------------------------------------------------------------------- */
 
 /*
- * Collector cgroup_cpu: CPU time, quota and throttling of the control group.  Version 2: cpu.stat;
- * version 1: cpuacct.usage, .usage_user, .usage_sys and the cpu controller's cpu.stat.
+ * CPU time, quota and throttling.  Version 2: cpu.stat; version 1: cpuacct.usage, .usage_user,
+ * .usage_sys and the cpu controller's cpu.stat.
  */
 
 enum { TIME, USER, SYSTEM, QUOTA, PERCENT, THROTTLED_TIME, THROTTLED, PERIODS };
@@ -33,7 +33,7 @@ static const struct rm_key v1_stat[] = {
     RM_KEY("throttled_time", THROTTLED_TIME),
 };
 
-/* Files of version 1; each of the first three holds one number. */
+/* Files of version 1, each with one number. */
 static const struct {
     const char *name;
     enum rm_cgroup_controller controller;
@@ -161,8 +161,8 @@ const struct rm_collector rm_collect_cgroup_cpu = {
 /* ---- collector cgroup_io -------------------------------------------------------------------- */
 
 /*
- * Collector cgroup_io: block-device I/O of the control group.  Version 2: io.stat; version 1:
- * blkio.throttle.io_service_bytes and .io_serviced, with descendants where the kernel has it.
+ * Version 2: io.stat; version 1: blkio.throttle.io_service_bytes and .io_serviced, with
+ * descendants where the kernel has it.
  */
 
 enum { READ_BYTES, WRITE_BYTES, READS, WRITES };
@@ -174,7 +174,7 @@ static const uint16_t io_metrics[] = {
     [WRITES] = RM_CG_IO_WRITES,
 };
 
-/* "254:0 rbytes=123 wbytes=..." (2), "254:0 Read 123" (1) */
+/* "254:0 rbytes=123 wbytes=..." (version 2), "254:0 Read 123" (version 1) */
 struct word {
     const char *name;
     unsigned slot;
@@ -183,7 +183,7 @@ struct word {
 static const struct word v2_words[] = {
     {"rbytes=", READ_BYTES}, {"wbytes=", WRITE_BYTES}, {"rios=", READS}, {"wios=", WRITES}};
 
-/* Candidates in order of preference; the second pair lacks the group's descendants. */
+/* In order of preference: the second pair lacks the cgroup's descendants. */
 static const struct {
     const char *name;
     unsigned read_slot, write_slot;
@@ -196,7 +196,7 @@ static const struct {
 
 struct io_state {
     int version;
-    size_t generation; /* of v1_io_files */
+    size_t generation; /* index into v1_io_files */
     struct rm_file files[2];
 };
 
@@ -227,7 +227,7 @@ static void add_v1(struct rm_text text, unsigned read_slot, unsigned write_slot,
     while (rm_parse_line(&text, &line)) {
         if (!rm_parse_word(&line, &device) || !rm_parse_word(&line, &operation) ||
             !rm_parse_u64(&line, &value)) {
-            continue; /* "Total 123" */
+            continue; /* such as "Total 123" */
         }
         if (rm_text_equals(&operation, "Read")) {
             values[read_slot] += (double)value;
@@ -245,7 +245,7 @@ static resmon_status read_io(struct rm_collect *collect, void *state_, double *v
         struct rm_text text;
         resmon_status status = rm_collect_read(collect, &state->files[i], &text);
         if (status == RESMON_EFORMAT) {
-            continue; /* empty until the group's first I/O */
+            continue; /* empty until the cgroup's first I/O */
         }
         if (status != RESMON_OK) {
             return status;
@@ -306,8 +306,7 @@ const struct rm_collector rm_collect_cgroup_io = {
 /* ---- collector cgroup_pids ------------------------------------------------------------------ */
 
 /*
- * Collector cgroup_pids: processes and threads in the control group.  pids.current, in both
- * versions; the root group has none.
+ * Processes and threads: pids.current, in both versions; the root cgroup has no such file.
  */
 
 static const uint16_t pids_metrics[] = {RM_CG_PIDS};

@@ -61,7 +61,7 @@ static bool add_cpu(struct search *search, uint16_t cpu)
     return true;
 }
 
-/* "cpu12", and not "cpufreq". */
+/* Accepts "cpu12", not "cpufreq". */
 static bool visit_cpu(void *context, const char *entry)
 {
     struct search *search = context;
@@ -101,7 +101,8 @@ static resmon_status open_found(struct cpu_files *files, const struct search *se
 }
 
 /* Opens "cpuN/`name`" of the CPUs that are online and have it.  RESMON_ENODEV: no CPU has it. */
-static resmon_status open_cpu_files(struct cpu_files *files, const struct rm_root *root, const char *name)
+static resmon_status open_cpu_files(struct cpu_files *files, const struct rm_root *root,
+                                    const char *name)
 {
     struct search search = {.root = root, .name = name};
     files->name = name;
@@ -121,7 +122,7 @@ static resmon_status open_cpu_files(struct cpu_files *files, const struct rm_roo
 /* The number in a file, which is opened again for a CPU that went offline and came back.  False: it
  * cannot be read now. */
 static bool read_cpu_file(struct cpu_files *files, size_t index, struct rm_scratch *scratch,
-                   uint64_t *ret_number)
+                          uint64_t *ret_number)
 {
     struct rm_file *file = &files->files[index];
     struct rm_text text;
@@ -144,9 +145,9 @@ static void close_cpu_files(struct cpu_files *files)
 /* ---- collector node_frequency --------------------------------------------------------------- */
 
 /*
- * /sys/devices/system/cpu/cpuN/cpufreq.  Where it can (x86 since 5.18), the kernel shows the frequency
- * that it measured over the last tick, else the frequency that it requested last.  An idle CPU's
- * frequency means little: for a program with few threads, the maximum is the best value.
+ * /sys/devices/system/cpu/cpuN/cpufreq.  Where it can (x86 since 5.18), the kernel shows the
+ * frequency that it measured over the last tick, else the frequency that it requested last.  An
+ * idle CPU's frequency means little: for a program with few threads, the maximum is the best value.
  */
 
 enum { AVG, MIN, MAX };

@@ -14,11 +14,6 @@
 
 /* ---- counters that do not count ------------------------------------------------------------- */
 
-/*
- * Owns which energy counters do not count: as hypervisors show them, and some
- * processors for parts that they do not have.  See energy_zones.h.  Pure.
- */
-
 static bool has_stood_still(const struct rm_energy_zone *zone)
 {
     const struct rm_energy_counter *counter = &zone->counter;
@@ -39,7 +34,8 @@ enum rm_zone_life rm_energy_zones_life(const struct rm_energy_zones *zones,
     return life;
 }
 
-/* The names of those that have not counted: their number, the length, and for how long. */
+/* Writes the names of dead zones; returns their number, the text's length, and the longest time
+ * without a count. */
 static size_t list_dead(const struct rm_energy_zones *zones, unsigned domain, char *text,
                         size_t capacity, size_t *ret_length, int64_t *ret_still_ns)
 {
@@ -93,11 +89,6 @@ void rm_energy_zones_describe_model(const struct rm_energy_zones *zones, unsigne
 
 /* ---- one object for all collectors ---------------------------------------------------------- */
 
-/*
- * Owns the energy counters of the machine as collectors share them: opened once for a monitor, read
- * once for a sample, and between samples where they wrap sooner.
- */
-
 resmon_status rm_collect_open_zones(struct rm_collect *collect)
 {
     const struct rm_root *root = &collect->root;
@@ -111,7 +102,7 @@ resmon_status rm_collect_open_zones(struct rm_collect *collect)
             return status;
         }
         root = &collect->energy_root;
-        perf_open = rm_perf_open_none; /* that would be of this machine */
+        perf_open = rm_perf_open_none; /* the PMU is this machine's, not that of the path */
     }
     resmon_status status =
         rm_energy_zones_open(&collect->zones, root, &collect->scratch, perf_open);
@@ -173,19 +164,16 @@ void rm_collect_close_zones(struct rm_collect *collect)
 
 /* ---- the collector -------------------------------------------------------------------------- */
 
-/*
- * Collector energy_counters: each energy counter of the machine as a column (see energy_zones.h).
- */
-
 static const uint16_t metrics[] = {RM_ENERGY_ZONE};
 
 struct state {
     const struct rm_energy_zones *zones;
-    uint64_t told; /* wraps are as they should be; gaps and what was discarded are told */
-    size_t dead;   /* of which it was told that they do not count */
+    uint64_t told; /* failures remarked so far (gaps and discarded readings; wraps are normal) */
+    size_t dead;   /* dead zones remarked so far */
 };
 
-/* Those that never counted have no figure, and are named.  RESMON_ENOTSUP: all of them. */
+/* Zones that never counted have no value, and are named in the remark.  RESMON_ENOTSUP: all zones.
+ */
 static resmon_status remark_dead(struct rm_collect *collect, struct state *state)
 {
     char text[sizeof collect->remark];
@@ -205,7 +193,7 @@ static resmon_status remark_dead(struct rm_collect *collect, struct state *state
     return RESMON_OK;
 }
 
-/* What was lost is said when there is more of it. */
+/* Sets a remark when more readings were lost. */
 static void remark_losses(struct rm_collect *collect, struct state *state)
 {
     uint64_t gaps = 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Collectors energy_cpu and energy_ram: energy of the machine's processors and memory.  Measured:
- * the sum of the packages' or of the dram counters, if these count.  Else a model, which the remark
- * names.
+ * Collectors energy_cpu and energy_ram: energy of the machine's processors and memory.
+ * Measured: the sum of the package counters, and of the dram counters, if these count.  Else a
+ * model, which the remark names.
  */
 #include <math.h>
 #include <stdio.h>
@@ -15,27 +15,26 @@
 /* ---- collector energy_cpu ------------------------------------------------------------------- */
 
 /*
- * Collector energy_cpu: energy of the machine's processors.  Measured: the sum of the packages, if
- * their counters count.  Else a model by load, of what the machine says it may draw, of its virtual
- * CPUs' architecture, or of its processor's name; the remark says which.
+ * The model is by load.  Its power comes from the machine's power limit, the virtual CPUs'
+ * architecture, or the processor's name.
  */
 
 static const uint16_t cpu_metrics[] = {RM_NODE_ENERGY_CPU};
 
-/* Of a processor that no table knows, for each of its threads (codecarbon's figure). */
+/* Power per hardware thread of a processor that is in no table (codecarbon's value). */
 #define UNKNOWN_W 4.0
 
 struct cpu_state {
-    bool is_measured; /* there are counters that have not been found dead */
+    bool is_measured; /* there are counters, and they are not dead */
     char model[128];
     double joules;                /* by the model */
-    double busy_s, all_s;         /* of the machine at node_ns */
-    double since_s, tree_since_s; /* at the first reading: CPU time of the machine, of the tree */
+    double busy_s, all_s;         /* CPU time of the machine at node_ns */
+    double since_s, tree_since_s; /* CPU time of the machine and of the tree at the first reading */
     int64_t node_ns;
 };
 
-/* The machine's, in which a tick of each CPU may be missing yet: as far as the tree, by its clocks,
- * has used more. */
+/* CPU time of the machine.  The kernel may not have added the last tick of each CPU yet: as far as
+ * the tree's own clocks exceed the machine's CPU time, up to one tick per CPU is added. */
 static double busy_seconds(const struct rm_collect *collect, const struct cpu_state *state)
 {
     const struct rm_found *found = &collect->found;
@@ -45,7 +44,8 @@ static double busy_seconds(const struct rm_collect *collect, const struct cpu_st
     return found->node_busy_s + fmax(0.0, fmin(missing_s, most_s));
 }
 
-/* With the first reading; or before it, since when only what the tree used is known. */
+/* Begins with the first reading, or at the begin of the run, since when only the tree's CPU time is
+ * known. */
 static void begin_cpu_model(const struct rm_collect *collect, struct cpu_state *state)
 {
     const struct rm_found *found = &collect->found;
@@ -55,12 +55,12 @@ static void begin_cpu_model(const struct rm_collect *collect, struct cpu_state *
     if (collect->begin != NULL) {
         state->tree_since_s = found->tree_ns != 0 ? rm_begin_cpu_s(collect->begin) : 0.0;
         state->node_ns = collect->begin->at_ns;
-        state->all_s = -1.0; /* no ticks that stand still, however long ago that was */
+        state->all_s = -1.0; /* not equal to node_all_s, so that the first interval counts */
     }
 }
 
-/* Over the time between two readings of the machine's CPU time.  By CPU seconds and not by a load:
- * that would have the rounding of the ticks that are all CPUs' time. */
+/* Advances by the time between two readings of the machine's CPU time.  CPU seconds are used, not a
+ * load, which would include the rounding of all CPUs' ticks. */
 static double advance_cpu_model(struct rm_collect *collect, struct cpu_state *state)
 {
     struct rm_found *found = &collect->found;
@@ -74,7 +74,7 @@ static double advance_cpu_model(struct rm_collect *collect, struct cpu_state *st
     double elapsed_s = (double)(found->node_ns - state->node_ns) * 1e-9;
     if (state->node_ns != 0 && found->node_all_s <= state->all_s &&
         elapsed_s > 2.0 * collect->tick_s) {
-        return state->joules; /* ticks that stand still tell nothing, but between two of them */
+        return state->joules; /* no tick for over two tick lengths: nothing is known */
     }
     if (state->node_ns != 0) {
         const struct rm_found_power *power = &found->cpu_power;
@@ -88,7 +88,7 @@ static double advance_cpu_model(struct rm_collect *collect, struct cpu_state *st
     return state->joules;
 }
 
-/* False: they do not count, and the model takes their place. */
+/* False: the counters are dead, and the model replaces them. */
 static bool read_cpu_counters(struct rm_collect *collect, double *ret_joules)
 {
     struct rm_found *found = &collect->found;
@@ -124,8 +124,8 @@ static resmon_status read_cpu_model(struct rm_collect *collect, struct cpu_state
         return rm_error(RESMON_ENOENT, "the model of the processors needs the domain cpu, for "
                                        "their load");
     }
-    /* CPU time is not looked at as often as samples may come: a total that stood still since would
-     * pass for a power of 0. */
+    /* CPU time may be read less often than samples are taken.  A total without change would be
+     * shown as a power of 0. */
     bool is_new = state->node_ns != found->cpu_j_ns;
     found->cpu_j = joules;
     found->cpu_j_ns = state->node_ns;
@@ -137,7 +137,7 @@ static resmon_status read_cpu_model(struct rm_collect *collect, struct cpu_state
 static resmon_status read_cpu(struct rm_collect *collect, void *state_, double *values)
 {
     struct cpu_state *state = state_;
-    double joules = advance_cpu_model(collect, state); /* from the start, for when it is needed */
+    double joules = advance_cpu_model(collect, state); /* in case the counters are dead */
     if (state->is_measured && !read_cpu_counters(collect, &values[0])) {
         turn_cpu_to_model(collect, state);
     }
@@ -165,7 +165,7 @@ static bool choose_vcpus(struct rm_found_power *power, const struct rm_cpu_model
     return true;
 }
 
-/* W that all processors may draw by what is said of them; 0: nothing is. */
+/* Total power limit (W) of all processors, by option or powercap; 0: not known. */
 static double choose_tdp(struct rm_collect *collect, char *text, size_t capacity)
 {
     double tdp_w = 0.0;
@@ -220,7 +220,7 @@ static resmon_status open_cpu(struct rm_collect *collect, void *state_)
     choose_cpu_model(collect, state->model, sizeof state->model);
     state->is_measured = rm_energy_zones_measure(&collect->zones, RM_ZONE_PACKAGE);
     if (state->is_measured) {
-        return RESMON_OK; /* the model says what of it the processors draw when idle */
+        return RESMON_OK; /* the model gives the idle power */
     }
     collect->provenance = RESMON_PROVENANCE_MODELLED;
     rm_collect_remark(collect, state->model);
@@ -240,9 +240,7 @@ const struct rm_collector rm_collect_energy_cpu = {
 /* ---- collector energy_ram ------------------------------------------------------------------- */
 
 /*
- * Collector energy_ram: energy of the machine's memory.  Measured: the sum of the dram counters,
- * if they count.  Else a model by the number of modules, which EDAC knows, or which is taken from
- * the size.
+ * The model is by the number of modules, from EDAC or estimated from the size.
  */
 
 static const uint16_t ram_metrics[] = {RM_NODE_ENERGY_RAM};
@@ -250,7 +248,7 @@ static const uint16_t ram_metrics[] = {RM_NODE_ENERGY_RAM};
 #define GIB 1073741824.0
 
 struct ram_state {
-    bool is_measured; /* there are counters that have not been found dead */
+    bool is_measured; /* there are counters, and they are not dead */
     char model[128];
     double watts;
     int64_t first_ns;
@@ -283,7 +281,7 @@ static resmon_status choose_ram_model(struct rm_collect *collect, struct ram_sta
     return RESMON_OK;
 }
 
-/* False: they do not count, and a model takes their place. */
+/* False: the counters are dead, and a model replaces them. */
 static bool read_ram_counters(struct rm_collect *collect)
 {
     struct rm_found *found = &collect->found;

@@ -14,7 +14,7 @@
 
 /* ---- the process tree's share --------------------------------------------------------------- */
 
-/* Deeper trees of processes are circles: /proc changes while it is read. */
+/* Upper bound of a tree's depth: while /proc changes, parents may form a cycle. */
 #define MOST_ANCESTORS 64
 
 static int64_t parent_of(struct rm_collect *collect, int64_t pid)
@@ -48,7 +48,7 @@ static double known(double value)
     return value > 0.0 ? value : 0.0;
 }
 
-/* Sums of what is the tree's, and of all. */
+/* Use by the tree, and by all processes. */
 struct use {
     double tree_sm, all_sm, tree_bytes, all_bytes;
     size_t tree_count;
@@ -59,7 +59,7 @@ static struct use sum_up(struct rm_collect *collect, const struct rm_gpu_reading
 {
     struct use sums = {.has_bytes = true};
     if (collect->is_group) {
-        (void)rm_collect_list_group(collect); /* a failure leaves those that it found */
+        (void)rm_collect_list_group(collect); /* on failure, the members found so far are used */
     }
     for (size_t i = 0; i < reading->process_count; i++) {
         const struct rm_gpu_process *process = &reading->processes[i];
@@ -100,14 +100,7 @@ struct rm_gpu_share rm_gpu_share_of(struct rm_collect *collect,
 
 /* ---- collectors gpu and gpu_totals ---------------------------------------------------------- */
 
-/*
- * Collectors gpu and gpu_totals: each NVIDIA GPU, and each slice of one (MIG), by NVML.  gpu has
- * what moves and what drivers have at hand; gpu_totals what they ask the GPU's firmware for, in
- * milliseconds: what was counted, which loses nothing by being read less often, and what hardly
- * changes.
- */
-
-/* What the process tree has of it stands last. */
+/* The process tree's columns are last. */
 enum {
     NOW_FIGURES = RM_NVML_FIRST_TOTAL,
     TREE_MEM = NOW_FIGURES,
@@ -155,9 +148,8 @@ static const uint16_t totals_metrics[] = {
     [TREE_SM] = RM_GPU_TREE_SM,
 };
 
-/* Of PCIe: "value can be wrapped", says nvml.h, and not at what; those seen have 32 bits, so that
- * of more than 4.3 GB between two readings whole multiples are not seen.  Hence not of gpu_totals.
- */
+/* Modulus of the PCIe counters.  nvml.h does not document it; the observed counters have 32 bits.
+ * More than 4.3 GB between two readings cannot be detected, so these are not in gpu_totals. */
 #define PCIE_WRAP 4294967296.0
 
 struct gpu_bytes {
@@ -197,12 +189,12 @@ static void remark_loss(struct rm_collect *collect, const struct gpu_state *stat
     }
 }
 
-/* What the process tree bears of a GPU's power; 0 where it is not known, as of slices, which are
- * part of their GPU's. */
+/* Adds the tree's share of a GPU's power.  Returns its power; 0: not known, or a slice, whose GPU
+ * has it. */
 static double bear_power(const struct rm_gpu_reading *reading, double share,
                          struct rm_gpu_part *part)
 {
-    double mean = reading->figures[RM_NVML_POWER]; /* of a second, on many */
+    double mean = reading->figures[RM_NVML_POWER]; /* mean over a second, on many GPUs */
     double now = reading->figures[RM_NVML_POWER_NOW];
     double watts = isnan(now) ? mean : now;
     double elapsed_s = part->t_ns != 0 ? (double)(reading->t_ns - part->t_ns) * 1e-9 : 0.0;
@@ -322,19 +314,19 @@ const struct rm_collector rm_collect_gpu_totals = {
 /* ---- collector energy_gpu ------------------------------------------------------------------- */
 
 /*
- * Collector energy_gpu: energy of the machine's GPUs, by their counters, else as power over time;
- * and what of it the process and its descendants bear (see gpu_share.h): as their share of the
- * power at each sample since it was read before, which collector gpu adds up.
+ * By the GPUs' energy counters, else power integrated over time.  The tree's share of the energy
+ * since the last reading is its share of the power at each sample, which collector gpu
+ * integrates.
  */
 
 enum { NODE, TREE };
 
 static const uint16_t energy_metrics[] = {[NODE] = RM_NODE_ENERGY_GPU, [TREE] = RM_TREE_ENERGY_GPU};
 
-/* No board draws as much. */
+/* Upper bound of a board's power. */
 #define LIMIT_W 5000.0
 
-/* Nor this in its life: what is said instead of a count. */
+/* Upper bound of a board's lifetime energy: drivers return such values instead of a count. */
 #define MOST_J 1e15
 
 struct gpu_energy {
@@ -349,14 +341,14 @@ struct energy_state {
     struct gpu_energy *each;
 };
 
-/* In mJ, as NVML counts, which a double holds exactly for longer than GPUs live. */
+/* The count is in mJ, as NVML has it: a double holds it exactly for longer than a GPU lives. */
 static void take_count(struct gpu_energy *gpu, double total_j, int64_t t_ns)
 {
     (void)rm_energy_take(&gpu->counter, (uint64_t)(total_j * 1e3 + 0.5), t_ns);
     gpu->joules = gpu->counter.joules;
 }
 
-/* Trapezoids between readings; nothing over a gap. */
+/* Integrates power by trapezoids, except over a gap. */
 static void take_power(struct gpu_energy *gpu, double power_w, int64_t t_ns)
 {
     double sum = isnan(gpu->joules) ? 0.0 : gpu->joules;
@@ -371,8 +363,8 @@ static void take_power(struct gpu_energy *gpu, double power_w, int64_t t_ns)
     gpu->power_ns = t_ns;
 }
 
-/* Of what was drawn since it was read before: by the power at each sample meanwhile, else by now.
- */
+/* The tree's share of the energy since the last reading: by the sampled power, else the current
+ * share. */
 static double share_since(struct rm_collect *collect, const struct rm_gpu_reading *reading,
                           struct rm_gpu_part *part)
 {
@@ -388,7 +380,7 @@ static void add_energy(struct rm_collect *collect, struct gpu_energy *gpu,
     double before = isnan(gpu->joules) ? 0.0 : gpu->joules;
     double total_j = reading->figures[RM_NVML_ENERGY];
     if (!gpu->counter.has_last && isnan(gpu->joules)) {
-        part->all_j = part->tree_j = 0.0; /* of before the first reading */
+        part->all_j = part->tree_j = 0.0; /* discards the time before the first reading */
     }
     if (reading->is_lost) {
         (void)rm_energy_miss(&gpu->counter);
@@ -402,7 +394,7 @@ static void add_energy(struct rm_collect *collect, struct gpu_energy *gpu,
     }
     if (gpu->joules > before) {
         double share = share_since(collect, reading, part);
-        gpu->tree_j += (gpu->joules - before) * share; /* NaN for ever, once it is */
+        gpu->tree_j += (gpu->joules - before) * share; /* stays NaN once it is NaN */
     }
 }
 
@@ -420,7 +412,7 @@ static resmon_status read_energy(struct rm_collect *collect, void *state_, doubl
     for (size_t i = 0; i < state->gpus->count; i++) {
         struct gpu_energy *gpu = &state->each[i];
         if (state->gpus->infos[i].is_slice) {
-            continue; /* its GPU has it */
+            continue; /* its GPU includes it */
         }
         add_energy(collect, gpu, &state->gpus->readings[i], &collect->gpus.borne[i]);
         has_any = has_any || !state->gpus->readings[i].is_lost;

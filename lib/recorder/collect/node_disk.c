@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Collector node_disk: I/O of the machine's disks.  /proc/diskstats (iostats.rst), told apart with
- * /sys/block: whole devices at the bottom of their stack, and psutil's sum of all whole devices.
+ * Collectors node_disk and node_fs: I/O of the machine's disks, and use of the root file system.
+ * Disks: /proc/diskstats (iostats.rst) and /sys/block, which shows the stacking of devices.  Two
+ * sums are made: of whole devices at the bottom of their stacks, and psutil's of all whole
+ * devices.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -24,14 +26,14 @@ static const uint16_t metrics[] = {
     [ALL_WRITE_BYTES] = RM_NODE_DISK_ALL_WRITE_BYTES,
 };
 
-/* Of a device. */
+/* Counters of a device. */
 enum { D_READS, D_READ_SECTORS, D_WRITES, D_WRITE_SECTORS, D_BUSY_MS, D_COUNT };
 
-#define SECTOR_BYTES 512.0 /* of diskstats, whatever the device's own sector is */
+#define SECTOR_BYTES 512.0 /* of diskstats, whatever the device's sector size */
 #define CLASS_WHOLE  1U    /* a block device, not a partition */
-#define CLASS_BOTTOM 2U    /* and no other device is below it */
+#define CLASS_BOTTOM 2U    /* without another device below it */
 
-/* io_ticks is an unsigned int of milliseconds. */
+/* io_ticks is an unsigned int, in ms. */
 static const uint64_t wraps[D_COUNT] = {[D_BUSY_MS] = UINT32_MAX};
 
 struct state {
@@ -53,7 +55,7 @@ static bool has_entries(const struct rm_root *root, const char *path)
     return rm_dir_visit(root, path, note_entry, &has_any) == RESMON_OK && has_any;
 }
 
-/* Devices without a medium of their own, by the names their drivers give them. */
+/* Devices without own storage, by name. */
 static bool is_virtual(const char *name)
 {
     static const char *const prefixes[] = {"loop", "ram", "zram"};
@@ -183,8 +185,7 @@ const struct rm_collector rm_collect_node_disk = {
 /* ---- collector node_fs ---------------------------------------------------------------------- */
 
 /*
- * Collector node_fs: how full the root file system is.  statvfs("/") only: other mounts may be of
- * the network, and hang.
+ * statvfs("/") only: other mounts may be network file systems, and block.
  */
 
 enum { USED, FREE, PERCENT };

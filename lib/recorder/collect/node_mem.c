@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Collector node_mem: the machine's memory and swap.  /proc/meminfo.
+ * Collectors node_mem and node_vmstat: the machine's memory and swap (/proc/meminfo), swapping,
+ * OOM kills and NUMA allocations (/proc/vmstat).
  */
 #include "collect/collect.h"
 
@@ -64,8 +65,8 @@ static const struct rm_key keys[] = {
 
 struct state {
     struct rm_file file;
-    double low_bytes; /* sum of the zones' low watermarks; for kernels without MemAvailable, */
-    bool has_low;     /* where it was read */
+    double low_bytes; /* sum of the zones' low watermarks, for kernels without MemAvailable */
+    bool has_low;     /* low_bytes was read */
 };
 
 /* "        low      12345" lines of /proc/zoneinfo, in pages. */
@@ -86,14 +87,14 @@ static double read_low_watermarks(struct rm_collect *collect)
     return pages * collect->page_bytes;
 }
 
-/* What the kernel itself computes since 3.14, and psutil for older ones. */
+/* MemAvailable as the kernel computes it since 3.14, and psutil on older kernels. */
 static double estimate_available(const double bytes[M_COUNT], double low)
 {
     double cache = bytes[M_ACTIVE_FILE] + bytes[M_INACTIVE_FILE];
     cache -= fmin(cache / 2.0, low);
     double slab = bytes[M_RECLAIMABLE] - fmin(bytes[M_RECLAIMABLE] / 2.0, low);
     double available = bytes[M_FREE] - low + cache + slab;
-    return available < 0.0 ? 0.0 : available; /* fmax() would make 0 of unknown */
+    return available < 0.0 ? 0.0 : available; /* fmax() would turn NaN into 0 */
 }
 
 static double available_of(struct rm_collect *collect, struct state *state,
@@ -105,7 +106,7 @@ static double available_of(struct rm_collect *collect, struct state *state,
         state->has_low = true;
         available = estimate_available(bytes, state->low_bytes);
     }
-    /* Inside a container that fakes meminfo it may exceed the total. */
+    /* A container's fake meminfo may have more available than total. */
     return available > bytes[M_TOTAL] ? bytes[M_FREE] : available;
 }
 
@@ -170,9 +171,8 @@ const struct rm_collector rm_collect_node_mem = {
 /* ---- collector node_vmstat ------------------------------------------------------------------ */
 
 /*
- * Collector node_vmstat: swapping, OOM kills, and where memory is allocated.  /proc/vmstat, a long
- * file for a few numbers, so once a second at most.  Machines with one NUMA node, and kernels
- * without NUMA, have no allocations elsewhere.
+ * /proc/vmstat is a long file for a few numbers, so it is read once per second at most.
+ * Machines with one NUMA node and kernels without NUMA have no NUMA allocations.
  */
 
 enum { SWAP_IN, SWAP_OUT, OOM_KILL, NUMA_LOCAL, NUMA_OTHER };

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Collector node_net: traffic of the network interfaces of this network namespace.  /proc/net/dev,
- * told apart with /sys/class/net: loopback, all others, and the physical ones counted once.
+ * Collectors node_net and node_ib: traffic of the network interfaces of this network namespace,
+ * and of InfiniBand, RoCE and Omni-Path ports.  Interfaces: /proc/net/dev, classified by
+ * /sys/class/net into loopback, all others, and physical ones, which are counted once.
  */
 #include <stdio.h>
 #include <string.h>
@@ -43,7 +44,7 @@ static const uint16_t metrics[] = {
     [DROPPED] = RM_NODE_NET_ALL_DROPPED,
 };
 
-/* Of an interface: receive bytes, packets, errors, drops; transmit the same. */
+/* Fields of an interface: receive bytes, packets, errors, drops; the same for transmit. */
 enum {
     I_RX_BYTES,
     I_RX_PACKETS,
@@ -59,8 +60,7 @@ enum {
 _Static_assert(I_COUNT <= RM_DELTA_FIELDS, "an interface has more counters than a thing");
 
 #define CLASS_LOOPBACK 1U
-#define CLASS_PHYSICAL \
-    2U /* hardware behind it, or a bond of such; members of a bond do not count */
+#define CLASS_PHYSICAL 2U /* hardware, or a bond of hardware; members of a bond do not count */
 
 struct state {
     struct rm_file file;
@@ -114,8 +114,8 @@ static void add_growth(double totals[COUNT], uint32_t class, const double growth
     totals[DROPPED] += growth[I_RX_DROPS] + growth[I_TX_DROPS];
 }
 
-/* "  eth0: rx_bytes packets errs drop fifo frame compressed multicast tx_bytes ..." ; aliases such
- * as "eth0:1" hold a colon, so the last one ends the name. */
+/* "  eth0: rx_bytes packets errs drop fifo frame compressed multicast tx_bytes ..."  The name ends
+ * at the last colon: aliases such as "eth0:1" have one, too. */
 static bool parse_interface(struct rm_text line, struct rm_text *ret_name,
                             uint64_t ret_now[I_COUNT])
 {
@@ -205,23 +205,23 @@ const struct rm_collector rm_collect_node_net = {
 /* ---- collector node_ib ---------------------------------------------------------------------- */
 
 /*
- * Collector node_ib: traffic of the ports of InfiniBand, RoCE and Omni-Path adapters.
  * /sys/class/infiniband/DEV/ports/N/counters; an instance is a port, "mlx5_0:1".
  *
- * Sampled is what is ACTIVE when the monitor starts: one that comes up later is not, and one that
- * goes down keeps its count.  A counter that cannot be read is NaN for as long, and only that one;
- * its file is opened again, since a driver that recovers makes new ones.
+ * Ports that are ACTIVE when the monitor starts are sampled; ports that become active later are
+ * not, and ports that go down keep their counts.  A counter that cannot be read is NaN
+ * meanwhile, the others are not.  Its file is opened again, since a driver that recovers creates
+ * new files.
  */
 
 #define CLASS "sys/class/infiniband"
 
-/* Virtual functions may be hundreds; a job has the ports of a few adapters. */
+/* There may be hundreds of virtual functions; a job uses the ports of a few adapters. */
 #define MOST_PORTS 64
 
-/* What the name of an instance may have in a run, with its '\0'. */
+/* Length of an instance name in a run, with '\0'. */
 #define NAME_BYTES 40
 
-/* Where counters of 32 bits stop: they do not wrap. */
+/* Counters of 32 bits stop here and do not wrap. */
 #define STUCK UINT32_MAX
 
 enum { IB_SENT, IB_RECV, IB_PACKETS_SENT, IB_PACKETS_RECV, IB_COUNT };
@@ -233,9 +233,9 @@ static const uint16_t ib_metrics[] = {
     [IB_PACKETS_RECV] = RM_NODE_IB_PACKETS_RECV,
 };
 
-/* Data is counted in words of 4 bytes, however many lanes the link has (InfiniBand
- * Architecture, 16.1.3.5); by Omni-Path in flits of 8 bytes: its driver hfi1 passes on the
- * registers as they are.  Only its ports have a directory sc2vl. */
+/* Data is counted in words of 4 bytes, for any number of lanes (InfiniBand Architecture, 16.1.3.5).
+ * The Omni-Path driver hfi1 shows its registers, in flits of 8 bytes; only its ports have a
+ * directory sc2vl. */
 #define WORD_BYTES 4.0
 #define FLIT_BYTES 8.0
 
@@ -253,12 +253,12 @@ struct counter {
     struct rm_file file;
     bool is_known; /* `last` is of an earlier reading */
     uint64_t last;
-    double total; /* since the monitor started */
+    double total; /* since the start of the monitor */
 };
 
 struct port {
     char name[NAME_BYTES];
-    double data_bytes; /* of one count of data */
+    double data_bytes; /* bytes per count of data */
     struct counter counters[IB_COUNT];
 };
 
@@ -269,18 +269,18 @@ struct ib_state {
 
 /* ---- which ports ------------------------------------------------------------------------ */
 
-/* `names` has the first of the ACTIVE ports, in their order: not in that of the directory. */
+/* Search for ACTIVE ports; `names` is sorted, and has the first MOST_PORTS of them. */
 struct search {
     struct rm_collect *collect;
-    const char *device; /* whose ports are being listed */
+    const char *device; /* device whose ports are listed */
     size_t devices, ports;
-    size_t odd;      /* ports that no column could be called after */
-    size_t past_end; /* ACTIVE ports that `names` has no room for */
+    size_t odd;      /* ports whose name is no valid instance name */
+    size_t past_end; /* ACTIVE ports beyond MOST_PORTS */
     size_t count;
     char names[MOST_PORTS][NAME_BYTES];
 };
 
-/* mlx5_2 is before mlx5_10. */
+/* "mlx5_2" is before "mlx5_10". */
 static bool is_before(const char *a, const char *b)
 {
     size_t a_length = strlen(a);
@@ -382,7 +382,8 @@ static resmon_status find_ports(struct search *search)
 
 /* ---- counters --------------------------------------------------------------------------- */
 
-/* Kernels before 4.5 show 32 bits in `counters`, and all of them, if at all, in `counters_ext`. */
+/* Kernels before 4.5 have 32-bit counters in `counters`, and 64-bit ones, if any, in
+ * `counters_ext`. */
 static resmon_status open_counter(const struct rm_collect *collect, struct port *port, size_t which)
 {
     static const struct {
@@ -422,7 +423,7 @@ static resmon_status read_counter(struct rm_collect *collect, struct port *port,
     return RESMON_OK;
 }
 
-/* A counter that fell was reset: what it had counted since the reading before is not known. */
+/* A counter that fell was reset: its growth since the last reading is unknown. */
 static double take(struct counter *counter, uint64_t now, double unit)
 {
     if (counter->is_known && now > counter->last) {
@@ -433,7 +434,7 @@ static double take(struct counter *counter, uint64_t now, double unit)
     return counter->total;
 }
 
-/* How many of the port's counters could be read. */
+/* Returns the number of counters that could be read. */
 static size_t read_port(struct rm_collect *collect, struct port *port, double *values)
 {
     size_t count = 0;
@@ -466,11 +467,11 @@ static resmon_status read_ports(struct rm_collect *collect, void *state_, double
     for (size_t i = 0; i < state->count; i++) {
         count += read_port(collect, &state->ports[i], values + i * IB_COUNT);
     }
-    /* Not the reason's own code: some are of the process, for those that read the status. */
+    /* RESMON_EIO, not the file's own code: RESMON_ESRCH, say, would mean the process. */
     return count > 0 ? RESMON_OK : rm_error(RESMON_EIO, "%s", collect->remark);
 }
 
-/* Soft RoCE and some adapters have ports, and none of these counters. */
+/* Soft RoCE and some adapters have ports without these counters. */
 static void open_port(struct rm_collect *collect, struct ib_state *state, const char *name)
 {
     struct port *port = &state->ports[state->count];
@@ -542,7 +543,7 @@ static const char *name_of_port(const void *state, size_t index)
 const struct rm_collector rm_collect_node_ib = {
     .name = "node_ib",
     .domain = RESMON_DOMAIN_NET,
-    .min_interval_ns = 100 * RM_NS_PER_MS, /* each file asks the adapter's firmware */
+    .min_interval_ns = 100 * RM_NS_PER_MS, /* each file is a request to the adapter's firmware */
     RM_METRICS(ib_metrics),
     .state_bytes = sizeof(struct ib_state),
     .open = open_ports,

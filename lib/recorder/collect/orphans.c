@@ -16,11 +16,11 @@
 
 #define MOST_BIRTHS 8192
 
-/* Its place from 1 on; 0: there is none. */
+/* Index + 1 of the pid; 0: not found. */
 static size_t place_of(const struct rm_births *births, uint64_t pid)
 {
     size_t at = births->count;
-    while (at > 0 && births->births[at - 1].pid != pid) { /* who forks is young, mostly */
+    while (at > 0 && births->births[at - 1].pid != pid) { /* young processes fork most */
         at--;
     }
     return at;
@@ -46,7 +46,7 @@ static void add_birth(struct rm_births *births, uint64_t pid, bool is_over)
 void rm_births_note(struct rm_births *births, uint64_t child, bool is_ours)
 {
     size_t place = place_of(births, child);
-    if (place > 0) { /* its number is another process's now */
+    if (place > 0) { /* the pid was reused */
         births->births[place - 1] = births->births[--births->count];
     }
     if (is_ours) {
@@ -56,7 +56,7 @@ void rm_births_note(struct rm_births *births, uint64_t child, bool is_ours)
 
 void rm_births_note_end(struct rm_births *births, uint64_t pid)
 {
-    if (!rm_births_has(births, pid)) { /* else another process has its number */
+    if (!rm_births_has(births, pid)) { /* else the pid was reused */
         add_birth(births, pid, true);
     }
 }
@@ -66,7 +66,7 @@ bool rm_births_read(struct rm_births *births, rm_fork_visit_fn *visit, void *con
     size_t kept = 0;
     bool has_all = rm_fork_events_read(&births->events, visit, context) && !births->has_missed;
     for (size_t i = 0; i < births->count; i++) {
-        if (!births->births[i].is_over) { /* else all that it forked was told by now */
+        if (!births->births[i].is_over) { /* else all of its forks have been reported */
             births->births[kept++] = births->births[i];
         }
     }
@@ -96,8 +96,8 @@ static double seconds_of(const struct timeval *time)
     return (double)time->tv_sec + (double)time->tv_usec * 1e-6;
 }
 
-/* Storage is accounted of what was waited for alone.  Calls are in our own account, in which the
- * library knows what it did itself. */
+/* The kernel's account of children waited for has storage I/O.  I/O calls are taken from our own
+ * account, from which the library's own I/O is subtracted. */
 static struct rm_reaped read_account(struct rm_reaper *reaper, long *ret_faults)
 {
     struct rusage usage = {.ru_minflt = 0};
@@ -155,7 +155,7 @@ static bool find_start(const struct search *search, uint64_t pid, uint64_t *ret_
     return true;
 }
 
-/* Within a tick, numbers tell who is older: they are given in turn. */
+/* Within the same tick, the smaller pid is older: pids are allocated in order. */
 static bool note_other(void *context, uint32_t pid, uint32_t thread)
 {
     const struct search *search = context;

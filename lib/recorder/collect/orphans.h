@@ -19,7 +19,8 @@
 
 struct rm_birth {
     uint64_t pid;
-    bool is_over; /* it was looked for, or has ended: children of it may be told of once more */
+    bool is_over; /* its children were looked for, or it has ended; events of its children may still
+                     follow */
 };
 
 /* Zeroed: closed. */
@@ -28,7 +29,7 @@ struct rm_births {
     struct rm_birth *births;
     size_t count;
     size_t room;
-    bool has_missed; /* somebody, for want of memory */
+    bool has_missed; /* a birth, for lack of memory */
 };
 
 static inline bool rm_births_are_told(const struct rm_births *births)
@@ -38,13 +39,13 @@ static inline bool rm_births_are_told(const struct rm_births *births)
 
 bool rm_births_has(const struct rm_births *births, uint64_t pid);
 
-/** Whether somebody was forked by one of the tree, as the caller has found. */
+/** Notes a fork; `is_ours`: the caller found its parent in the tree. */
 void rm_births_note(struct rm_births *births, uint64_t child, bool is_ours);
 
-/** A member has ended. */
+/** Notes the end of a member. */
 void rm_births_note_end(struct rm_births *births, uint64_t pid);
 
-/** Reads what was forked since the last call; false: some were not told, or not noted.  `visit`
+/** Reads the forks since the last call; false: some were lost, or could not be noted.  `visit`
  * calls rm_births_note(). */
 bool rm_births_read(struct rm_births *births, rm_fork_visit_fn *visit, void *context);
 
@@ -53,31 +54,33 @@ void rm_births_close(struct rm_births *births);
 #define RM_REAPER_OTHERS 32U
 
 struct rm_reaper {
-    uint64_t pid; /* ours, as /proc has it; 0: orphans are not handed to us */
+    uint64_t pid; /* our pid in /proc; 0: orphans are not reparented to us */
     uint64_t child;
-    uint64_t others[RM_REAPER_OTHERS]; /* who was below us before the child: no orphans of its */
+    uint64_t others[RM_REAPER_OTHERS]; /* processes below us that are older than the child, so no
+                                          orphans of it */
     size_t other_count;
     struct rm_kept io;
     double latest_s, latest_io[RM_IO_FIELDS];
-    long latest_faults; /* of all that was waited for: as long as these are the same, nothing was */
+    long latest_faults; /* page faults of all processes waited for: unchanged if none was waited for
+                         */
 };
 
-/* What was waited for. */
+/* Usage of processes that were waited for. */
 struct rm_reaped {
     double cpu_s;
-    double io[RM_IO_FIELDS]; /* of calls: what only other threads of ours did meanwhile is in it */
+    double io[RM_IO_FIELDS]; /* includes calls of our other threads in the same interval */
 };
 
-/** Finds out whether orphans of `child` are handed to us, its parent `pid`. */
+/** Detects whether orphans of `child` are reparented to us, its parent `pid`. */
 void rm_reaper_open(struct rm_reaper *reaper, const struct rm_root *root,
                     struct rm_scratch *scratch, uint64_t pid, uint64_t child);
 void rm_reaper_close(struct rm_reaper *reaper);
 
-/** What was waited for since the last look.  Where there were others below us it may have been
- * theirs: nothing, then. */
+/** Usage of the processes waited for since the last call.  Nothing where other processes were below
+ * us, since it may be theirs. */
 struct rm_reaped rm_reaper_look(struct rm_reaper *reaper);
 
-/** Whether it was below us before the child began. */
+/** Whether the process was below us before the child began. */
 bool rm_reaper_is_other(const struct rm_reaper *reaper, uint64_t pid);
 
 #endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Collectors proc_mem, proc_smaps and tree_smaps: memory of one process by /proc/PID/statm and
- * /proc/PID/status; on request its PSS and USS, and those of a process tree with swap, by
- * /proc/PID/smaps_rollup, which is slow.
+ * /proc/PID/status; on request PSS and USS of it and of its tree by /proc/PID/smaps_rollup.
  */
 #include <stdio.h>
 
@@ -13,10 +12,6 @@
 #include "os/task_walk.h"
 
 /* ---- collector proc_mem --------------------------------------------------------------------- */
-
-/*
- * Collector proc_mem: memory of one process.  /proc/PID/statm and /proc/PID/status.
- */
 
 enum {
     RSS,
@@ -76,13 +71,13 @@ static void close_files(void *state_)
     rm_file_close(&state->status);
 }
 
-/* When the main thread has ended, what there is of memory stands with any other. */
+/* If the main thread has ended, the memory is shown at any other thread. */
 static resmon_status take_living(struct rm_collect *collect, struct state *state)
 {
     char path[64];
     uint64_t thread = rm_task_living(&collect->root, collect->proc_dir);
     if (thread == 0) {
-        return RESMON_OK; /* it is a zombie, or ends just now */
+        return RESMON_OK; /* a zombie, or ending */
     }
     close_files(state);
     (void)snprintf(path, sizeof path, "task/%llu/statm", (unsigned long long)thread);
@@ -91,7 +86,7 @@ static resmon_status take_living(struct rm_collect *collect, struct state *state
     return status == RESMON_OK ? rm_collect_open_proc(collect, &state->status, path) : status;
 }
 
-/* Of a thread that has ended, there is no file, or all in it is 0. */
+/* An ended thread has no file, or all values are 0. */
 static bool is_gone(resmon_status status, const struct rm_pid_statm *statm)
 {
     return status == RESMON_ESRCH || (status == RESMON_OK && statm->size == 0);
@@ -147,7 +142,7 @@ static resmon_status read_files(struct rm_collect *collect, void *state_, double
         values[slot] = rm_found(found, kib, slot) * 1024.0;
     }
     if (collect->is_self && collect->folded_peak != NULL) {
-        /* Metered scopes reset the kernel's mark; what it said before is folded away there. */
+        /* Metered scopes reset the kernel's mark; the earlier peak is kept in folded_peak. */
         double folded = (double)RM_LOAD(collect->folded_peak);
         values[PEAK] = folded > 0.0 ? fmax(values[PEAK], folded) : values[PEAK];
     }
@@ -166,13 +161,8 @@ const struct rm_collector rm_collect_proc_mem = {
 
 /* ---- the file smaps_rollup ------------------------------------------------------------------ */
 
-/*
- * Collectors proc_smaps and tree_smaps: PSS and USS of one process, and with swap of a process
- * tree, on request and slowly, by /proc/PID/smaps_rollup.
- */
-
-/* The kernel walks all page tables and holds the process's memory lock meanwhile: 4 ms per resident
- * GiB, in which page faults of the process wait.  So never often. */
+/* The kernel walks all page tables and holds the process's mmap lock meanwhile: 4 ms per resident
+ * GiB, in which page faults of the process wait.  So the file is read seldom. */
 #define SMAPS_INTERVAL_NS (30 * RM_NS_PER_S)
 
 struct smaps {
@@ -198,7 +188,7 @@ static const struct rm_key smaps_keys[SMAPS_COUNT] = {
     RM_KEY("Swap:", SMAPS_SWAP),
 };
 
-/* By another thread, when the main one has ended. */
+/* Reads the file of another thread if the main thread has ended. */
 static resmon_status read_rollup(struct rm_collect *collect, const char *proc_dir,
                                  char path[RM_FILE_PATH_BYTES], struct rm_text *ret_text)
 {
@@ -215,7 +205,6 @@ static resmon_status read_rollup(struct rm_collect *collect, const char *proc_di
     return rm_file_read_once(&collect->root, path, &collect->scratch, ret_text);
 }
 
-/* Reads "`proc_dir`/smaps_rollup". */
 static resmon_status read_smaps(struct rm_collect *collect, const char *proc_dir,
                                 struct smaps *ret_smaps)
 {
@@ -253,7 +242,7 @@ static resmon_status read_process(struct rm_collect *collect, void *state, doubl
         values[0] = smaps.pss;
         values[1] = smaps.uss;
     }
-    return status != RESMON_ESRCH ? status : RESMON_OK; /* a zombie, of which others know more */
+    return status != RESMON_ESRCH ? status : RESMON_OK; /* a zombie; other collectors report it */
 }
 
 static resmon_status open_process(struct rm_collect *collect, void *state)
@@ -267,7 +256,7 @@ const struct rm_collector rm_collect_proc_smaps = {
     .domain = RESMON_DOMAIN_PROCESS,
     .needs_flag = RESMON_FLAG_SMAPS,
     .min_interval_ns = SMAPS_INTERVAL_NS,
-    .comes_early = true, /* the first reading is of before exec, or of little memory */
+    .comes_early = true, /* the first reading is before exec, or sees little memory */
     RM_METRICS(process_metrics),
     .open = open_process,
     .read = read_process,
@@ -292,10 +281,10 @@ static resmon_status read_tree(struct rm_collect *collect, void *tree_, double *
         char dir[32];
         struct smaps smaps;
         if (tree->members[i].shares) {
-            continue; /* it is its parent's */
+            continue; /* its parent's reading includes it */
         }
         (void)snprintf(dir, sizeof dir, "proc/%llu", (unsigned long long)tree->members[i].pid);
-        /* A child of another user, or one that ended meanwhile, is left out. */
+        /* Children of other users, and ended ones, are left out. */
         if (read_smaps(collect, dir, &smaps) == RESMON_OK) {
             sum.pss += smaps.pss;
             sum.uss += smaps.uss;
@@ -333,7 +322,7 @@ const struct rm_collector rm_collect_tree_smaps = {
     .domain = RESMON_DOMAIN_TREE,
     .needs_flag = RESMON_FLAG_SMAPS,
     .min_interval_ns = SMAPS_INTERVAL_NS,
-    .comes_early = true, /* the first reading is of before exec, or of little memory */
+    .comes_early = true, /* the first reading is before exec, or sees little memory */
     RM_METRICS(tree_metrics),
     .state_bytes = sizeof(struct rm_process_tree),
     .open = open_tree,

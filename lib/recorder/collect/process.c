@@ -14,8 +14,8 @@
 /* ---- collector proc_cpu --------------------------------------------------------------------- */
 
 /*
- * Collector proc_cpu: CPU time, faults, threads and block-I/O delay of one process.
- * /proc/PID/stat, the process's CPU clock (nanoseconds, all threads), and getrusage for our own.
+ * /proc/PID/stat, the process's CPU clock (nanoseconds, all threads), and getrusage() for our
+ * own process.
  */
 
 enum {
@@ -50,7 +50,7 @@ static const uint16_t cpu_metrics[] = {
     [IO_DELAY] = RM_PROC_IO_DELAY,
 };
 
-/* Of another process: its status file counts the main thread's only. */
+/* For another process; its status file has the main thread's context switches only. */
 enum { STATUS_THREADS, STATUS_VOLUNTARY, STATUS_INVOLUNTARY, STATUS_COUNT };
 
 static const struct rm_key status_keys[STATUS_COUNT] = {
@@ -64,14 +64,14 @@ struct cpu_state {
     struct rm_file status; /* of another process */
     clockid_t clock;
     bool has_clock;
-    bool has_delays; /* the kernel accounts them */
+    bool has_delays; /* the kernel accounts block-I/O delays */
     struct rm_rate rate;
 };
 
 static resmon_status open_stat(struct rm_collect *collect, void *state_)
 {
     struct cpu_state *state = state_;
-    uint64_t accounts_delays = 1; /* a kernel without the switch accounts as it was booted */
+    uint64_t accounts_delays = 1; /* a kernel without the sysctl accounts by its boot option */
     (void)rm_file_read_u64(&collect->root, "proc/sys/kernel/task_delayacct", &collect->scratch,
                            &accounts_delays);
     state->has_delays = accounts_delays != 0;
@@ -106,7 +106,7 @@ static double seconds_of(const struct timeval *time)
     return (double)time->tv_sec + (double)time->tv_usec * 1e-6;
 }
 
-/* Our own process knows more than its stat file tells, for one call. */
+/* For our own process, one call returns more than the stat file. */
 static void read_own(double *values)
 {
     struct rusage usage;
@@ -118,7 +118,7 @@ static void read_own(double *values)
     }
 }
 
-/* The main thread's switches are the process's while it has no other thread. */
+/* The main thread's context switches are the process's if it has no other thread. */
 static void read_others_switches(struct rm_collect *collect, struct cpu_state *state,
                                  double *values)
 {
@@ -194,9 +194,8 @@ const struct rm_collector rm_collect_proc_cpu = {
 /* ---- collector proc_io ---------------------------------------------------------------------- */
 
 /*
- * Collector proc_io: what one process read and wrote.  /proc/PID/io, which only the same user may
- * read, and nobody else's of a process that is not dumpable.  Of our own process, less what the
- * library itself did.
+ * /proc/PID/io is readable by the same user only, and not if the process is not dumpable.  For
+ * our own process, the library's own I/O is subtracted.
  */
 
 enum { READ_CHARS, WRITE_CHARS, READ_COUNT, WRITE_COUNT, READ_BYTES, WRITE_BYTES, CANCELLED };
@@ -226,8 +225,8 @@ static const enum rm_io_field own_fields[] = {
 
 struct io_state {
     struct rm_file file;
-    uint64_t highest[RM_ARRAY_LEN(own_fields)]; /* so far: a call that only one side has counted
-                                                   must not make a counter fall */
+    uint64_t highest[RM_ARRAY_LEN(own_fields)]; /* highest values: a call that only one side has
+                                                   counted must not make a counter fall */
 };
 
 static void take_ours_out(struct io_state *state, const struct rm_own_io *ours, double *values)
@@ -265,7 +264,7 @@ static resmon_status read_io(struct rm_collect *collect, void *state_, double *v
     return found != 0 ? RESMON_OK : rm_collect_garbled(&state->file);
 }
 
-/* The permission is checked at reading, not at opening. */
+/* The kernel checks the permission at read(), not at open(). */
 static resmon_status open_io(struct rm_collect *collect, void *state_)
 {
     struct io_state *state = state_;
@@ -290,10 +289,6 @@ const struct rm_collector rm_collect_proc_io = {
 };
 
 /* ---- collector proc_fds --------------------------------------------------------------------- */
-
-/*
- * Collector proc_fds: open file descriptors of one process.  The directory /proc/PID/fd.
- */
 
 static const uint16_t fds_metrics[] = {RM_PROC_FDS};
 
