@@ -15,7 +15,7 @@
 #include <resmon/carbon.h>
 
 #include "bench.h"
-#include "carbon/cpu_power.h"
+#include "carbon/power.h"
 #include "collect/energy_zones.h"
 #include "isolated.h"
 #include "os/perf.h"

@@ -13,8 +13,8 @@
 #include "format/json.h"
 #include "run/run.h"
 #include "sanitizer.h"
-#include "scope/path.h"
 #include "scope/scope.h"
+#include "scope/site.h"
 
 static resmon_site *site(const char *name)
 {

@@ -17,7 +17,7 @@
 #include "os/own_usage.h"
 #include "os/proc_pid.h"
 #include "stack/code.h"
-#include "stack/memory_watch.h"
+#include "stack/faults.h"
 #include "stack/slot.h"
 #include "unit/pages.h"
 

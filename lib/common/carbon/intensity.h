@@ -11,6 +11,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include <resmon/carbon.h>
+
 #include "base/compiler.h"
 
 /* Where the machine stands.  Texts in any case; NULL or "": not known. */
@@ -40,5 +42,10 @@ struct rm_intensity {
  * tells which; what was named but not found is passed over.
  */
 RM_SHARED struct rm_intensity rm_intensity_find(const struct rm_place *place);
+
+#define RM_JOULES_PER_KWH 3.6e6
+
+/** What `joules` of machines cost. */
+resmon_carbon_cost rm_carbon_cost(double joules, double pue, double wue, double g_per_kwh);
 
 #endif

@@ -6,7 +6,9 @@
 #ifndef RM_COUNTER_GROUP_H
 #define RM_COUNTER_GROUP_H
 
-#include "counter/arch.h"
+#include <resmon/status.h>
+
+#include "base/parse.h"
 #include "counter/event.h"
 
 /* A metric of a microarchitecture. */
@@ -80,5 +82,15 @@ const char *rm_counters_nearest(const char *name);
 
 /** Name of group `index`; NULL past the last. */
 const char *rm_counters_group(size_t index, uint32_t *ret_bit);
+
+/** The value of a name; false: there is no such name. */
+typedef bool (*rm_formula_value_fn)(void *context, struct rm_text name, double *ret_value);
+
+/**
+ * Evaluates; NaN where a value is NaN, and for a division by zero.  RESMON_EINVAL: the text is no
+ * formula, is nested deeper than 32, or has a name that is not known.
+ */
+resmon_status rm_formula_evaluate(const char *text, rm_formula_value_fn value, void *context,
+                                  double *ret_value);
 
 #endif

@@ -31,7 +31,7 @@
 #include "os/kept.h"
 #include "os/reader.h"
 #include "os/signal_guard.h"
-#include "scope/forked.h"
+#include "scope/session.h"
 #include "setup/options.h"
 
 /* Set by the constructor, and cleared under the lock when the program exits. */

@@ -7,9 +7,9 @@
 #include "base/keep_errno.h"
 #include "base/status.h"
 #include "base/struct_size.h"
-#include "carbon/convert.h"
+#include "carbon/intensity.h"
 #include "job/environment.h"
-#include "setup/place.h"
+#include "setup/options.h"
 
 static resmon_status find(const resmon_carbon_options *options, struct rm_terms_of_place *ret_terms)
 {

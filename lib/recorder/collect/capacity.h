@@ -10,7 +10,7 @@
 #include <stdbool.h>
 
 #include "base/compiler.h"
-#include "carbon/cpu_power.h"
+#include "carbon/power.h"
 #include "os/cgroup.h"
 #include "os/file.h"
 

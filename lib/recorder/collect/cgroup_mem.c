@@ -178,14 +178,14 @@ static void count_events(struct state *state, size_t now, double *values)
 {
     const struct level_events *events = &state->events[now];
     for (unsigned e = 0; e < E_COUNT; e++) {
-        bool is_told = (events->found >> e & 1) != 0;
+        bool is_known = (events->found >> e & 1) != 0;
         if ((state->has_totals >> e & 1) != 0) {
             state->totals[e] += grown_between(state, now, e);
-        } else if (is_told) {
+        } else if (is_known) {
             state->totals[e] = (double)events->counts[e];
             state->has_totals |= UINT64_C(1) << e;
         }
-        values[HIGH + e] = is_told ? state->totals[e] : RM_NAN;
+        values[HIGH + e] = is_known ? state->totals[e] : RM_NAN;
     }
     state->level = now;
 }
@@ -204,7 +204,7 @@ static void read_kills(struct rm_collect *collect, struct state *state, double *
 }
 
 /* Names the cgroup in the run's list of sources; of a long path, the end is shown. */
-static void tell_level(struct rm_collect *collect, const struct rm_cgroup_headroom *least)
+static void remark_level(struct rm_collect *collect, const struct rm_cgroup_headroom *least)
 {
     const struct rm_cgroup_level *group = &collect->limits.levels[least->level];
     char text[sizeof collect->remark];
@@ -240,7 +240,7 @@ static void read_limit(struct rm_collect *collect, struct state *state, double *
     bool has_limit = least.limit != UINT64_MAX;
     read_all_events(collect, state, least.level);
     if (least.level != state->level || has_limit != state->has_limit) {
-        tell_level(collect, &least);
+        remark_level(collect, &least);
     }
     state->has_limit = has_limit;
     values[LIMIT] = has_limit ? (double)least.limit : RM_NAN;
@@ -321,7 +321,7 @@ static resmon_status open_memory(struct rm_collect *collect, void *state_)
             open_events(collect, state, i);
         }
     }
-    tell_level(collect, &least);
+    remark_level(collect, &least);
     return RESMON_OK;
 }
 

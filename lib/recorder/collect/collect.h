@@ -25,7 +25,7 @@
 #include "base/compiler.h"
 #include "base/parse.h"
 #include "base/status.h"
-#include "carbon/cpu_power.h"
+#include "carbon/power.h"
 #include "collect/capacity.h"
 #include "collect/counters.h"
 #include "collect/energy_zones.h"

@@ -13,7 +13,7 @@
 #include "base/text.h"
 #include "base/thread.h"
 #include "collect/collect.h"
-#include "counter/formula.h"
+#include "counter/group.h"
 #include "os/dir.h"
 #include "os/pfm.h"
 

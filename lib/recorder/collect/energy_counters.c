@@ -125,10 +125,10 @@ enum rm_zone_life rm_collect_read_zones(struct rm_collect *collect, enum rm_ener
     if (life == RM_ZONES_YOUNG &&
         rm_energy_zones_describe_dead(zones, domain, text, sizeof text) > 0) {
         rm_collect_remark(collect, text);
-        zones->is_told[domain] = true;
-    } else if (life == RM_ZONES_LIVE && zones->is_told[domain]) {
+        zones->is_remarked[domain] = true;
+    } else if (life == RM_ZONES_LIVE && zones->is_remarked[domain]) {
         rm_collect_take_remark_back(collect);
-        zones->is_told[domain] = false;
+        zones->is_remarked[domain] = false;
     }
     return life;
 }
@@ -168,7 +168,7 @@ static const uint16_t metrics[] = {RM_ENERGY_ZONE};
 
 struct state {
     const struct rm_energy_zones *zones;
-    uint64_t told; /* failures remarked so far (gaps and discarded readings; wraps are normal) */
+    uint64_t losses; /* failures remarked so far (gaps and discarded readings; wraps are normal) */
     size_t dead;   /* dead zones remarked so far */
 };
 
@@ -202,14 +202,14 @@ static void remark_losses(struct rm_collect *collect, struct state *state)
         gaps += state->zones->zones[i].counter.gaps;
         discarded += state->zones->zones[i].counter.discarded;
     }
-    if (gaps + discarded > state->told) {
+    if (gaps + discarded > state->losses) {
         char text[sizeof collect->remark];
         (void)snprintf(text, sizeof text,
                        "%llu readings failed (the next ones include their energy), %llu were "
                        "impossible and ignored",
                        (unsigned long long)gaps, (unsigned long long)discarded);
         rm_collect_remark(collect, text);
-        state->told = gaps + discarded;
+        state->losses = gaps + discarded;
     }
 }
 

@@ -8,8 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "carbon/cpu_power.h"
-#include "carbon/ram_power.h"
+#include "carbon/power.h"
 #include "collect/collect.h"
 
 /* ---- collector energy_cpu ------------------------------------------------------------------- */

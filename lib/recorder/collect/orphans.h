@@ -32,7 +32,7 @@ struct rm_births {
     bool has_missed; /* a birth, for lack of memory */
 };
 
-static inline bool rm_births_are_told(const struct rm_births *births)
+static inline bool rm_births_are_reported(const struct rm_births *births)
 {
     return births->events.socket.is_open;
 }

@@ -307,9 +307,9 @@ static resmon_status open_tree(struct rm_collect *collect, void *tree)
                                                      : status;
 }
 
-static int64_t hear_of_tree(void *tree)
+static int64_t take_forks_of_tree(void *tree)
 {
-    return rm_tree_hear(tree);
+    return rm_tree_take_forks(tree);
 }
 
 static void close_tree(void *tree)
@@ -327,6 +327,6 @@ const struct rm_collector rm_collect_tree_smaps = {
     .state_bytes = sizeof(struct rm_process_tree),
     .open = open_tree,
     .read = read_tree,
-    .hear = hear_of_tree,
+    .hear = take_forks_of_tree,
     .close = close_tree,
 };

@@ -81,11 +81,11 @@ static void keep_or_close(struct rm_process_tree *tree, struct rm_tree_member *m
 static void dir_of(const struct rm_tree_member *member, int file, char path[64])
 {
     bool is_of_thread =
-        member->speaker != 0 && (file == RM_TREE_STATM || file == RM_TREE_FD_DIRECTORY);
+        member->memory_thread != 0 && (file == RM_TREE_STATM || file == RM_TREE_FD_DIRECTORY);
     int length = snprintf(path, 64, "proc/%llu", (unsigned long long)member->pid);
     if (is_of_thread) {
         (void)snprintf(path + length, 64 - (size_t)length, "/task/%llu",
-                       (unsigned long long)member->speaker);
+                       (unsigned long long)member->memory_thread);
     }
 }
 
@@ -133,7 +133,7 @@ static resmon_status read_member_file(struct rm_process_tree *tree, struct rm_co
 }
 
 /* fstat() of the open directory saves the path lookup, which is most of the cost. */
-static bool ask_for_fds(struct rm_process_tree *tree, const struct rm_collect *collect,
+static bool stat_fds(struct rm_process_tree *tree, const struct rm_collect *collect,
                         struct rm_tree_member *member, uint64_t *ret_count)
 {
     char path[64];
@@ -156,7 +156,7 @@ static bool count_fds(struct rm_process_tree *tree, const struct rm_collect *col
                       struct rm_tree_member *member, uint64_t *ret_count)
 {
     char dir[64];
-    if (ask_for_fds(tree, collect, member, ret_count)) {
+    if (stat_fds(tree, collect, member, ret_count)) {
         return true;
     }
     dir_of(member, RM_TREE_FD_DIRECTORY, dir);
@@ -231,13 +231,13 @@ static bool read_statm(struct rm_process_tree *tree, struct rm_collect *collect,
 }
 
 /* Finds a living thread that has the memory of a member whose main thread has ended. */
-static void find_speaker(struct rm_process_tree *tree, struct rm_collect *collect,
+static void find_memory_thread(struct rm_process_tree *tree, struct rm_collect *collect,
                          struct rm_tree_member *member)
 {
     static const int files[] = {RM_TREE_STATM, RM_TREE_FD_DIRECTORY};
     char dir[64];
     (void)snprintf(dir, sizeof dir, "proc/%llu", (unsigned long long)member->pid);
-    member->speaker = rm_task_living(&collect->root, dir);
+    member->memory_thread = rm_task_living(&collect->root, dir);
     for (size_t i = 0; i < RM_ARRAY_LEN(files); i++) {
         struct rm_kept *kept = &member->kept[files[i]];
         tree->open_files -= kept->is_open ? 1 : 0;
@@ -251,7 +251,7 @@ static void read_memory(struct rm_process_tree *tree, struct rm_collect *collect
     struct rm_pid_statm statm = {0};
     bool is_read = read_statm(tree, collect, member, &statm);
     if (member->has_lost_main && (!is_read || statm.size == 0)) {
-        find_speaker(tree, collect, member);
+        find_memory_thread(tree, collect, member);
         is_read = read_statm(tree, collect, member, &statm);
     }
     if (is_read && (statm.size > 0 || member->is_zombie)) {
@@ -287,7 +287,7 @@ static void read_details(struct rm_process_tree *tree, struct rm_collect *collec
 }
 
 /* Whether a file of /proc/PID fails like that of an ended or hidden process. */
-static bool says_ended(resmon_status status)
+static bool is_end_of_process(resmon_status status)
 {
     return status == RESMON_ESRCH || status == RESMON_ENOENT || status == RESMON_EFORMAT ||
            status == RESMON_EACCES;
@@ -337,7 +337,7 @@ static resmon_status update_member(struct rm_process_tree *tree, struct rm_colle
     struct rm_pid_stat stat;
     resmon_status status = read_member_file(tree, collect, member, RM_TREE_STAT, &text);
     bool is_own = collect->is_self && member->pid == (uint64_t)collect->proc_pid;
-    if (status != RESMON_OK && (is_own || !says_ended(status))) {
+    if (status != RESMON_OK && (is_own || !is_end_of_process(status))) {
         return status;
     }
     if (status == RESMON_OK && !rm_pid_stat_parse(text, &stat)) {
@@ -443,10 +443,10 @@ struct search {
     bool is_supported;
 };
 
-#define FRESH_PIDS 128
+#define NEW_PIDS 128
 
 /* Collects pids that are not members yet; true: there may be more than fit. */
-static bool list_fresh(struct search *search, struct rm_text text, uint64_t fresh[FRESH_PIDS],
+static bool list_new(struct search *search, struct rm_text text, uint64_t new_pids[NEW_PIDS],
                        size_t *ret_count)
 {
     uint64_t pid;
@@ -454,9 +454,9 @@ static bool list_fresh(struct search *search, struct rm_text text, uint64_t fres
     while (rm_parse_u64(&text, &pid)) {
         if (find_member(search->tree, pid) == NULL &&
             !rm_reaper_is_other(&search->tree->reaper, pid)) {
-            fresh[(*ret_count)++] = pid;
+            new_pids[(*ret_count)++] = pid;
         }
-        if (*ret_count == FRESH_PIDS) {
+        if (*ret_count == NEW_PIDS) {
             return true;
         }
     }
@@ -468,8 +468,8 @@ static void add_listed_children(struct search *search, uint64_t tid)
 {
     char path[64];
     struct rm_text text;
-    uint64_t fresh[FRESH_PIDS];
-    size_t fresh_count;
+    uint64_t new_pids[NEW_PIDS];
+    size_t new_count;
     size_t before;
     bool has_more;
     (void)snprintf(path, sizeof path, "proc/%llu/task/%llu/children",
@@ -479,13 +479,13 @@ static void add_listed_children(struct search *search, uint64_t tid)
             rm_file_read_once(&search->collect->root, path, &search->collect->scratch, &text);
         search->is_supported = status != RESMON_ENOENT; /* EFORMAT: an empty list */
         if (status != RESMON_OK) {
-            note_missing(search->tree, says_ended(status) ? RESMON_OK : status);
+            note_missing(search->tree, is_end_of_process(status) ? RESMON_OK : status);
             return;
         }
         before = search->tree->count;
-        has_more = list_fresh(search, text, fresh, &fresh_count);
-        for (size_t i = 0; i < fresh_count; i++) {
-            add_member(search->tree, search->collect, fresh[i]);
+        has_more = list_new(search, text, new_pids, &new_count);
+        for (size_t i = 0; i < new_count; i++) {
+            add_member(search->tree, search->collect, new_pids[i]);
         }
     } while (has_more && search->tree->count > before);
 }
@@ -523,7 +523,7 @@ static bool visit_process(void *context, const char *name)
     (void)snprintf(path, sizeof path, "proc/%llu/stat", (unsigned long long)pid);
     resmon_status status =
         rm_file_read_once(&search->collect->root, path, &search->collect->scratch, &text);
-    note_missing(search->tree, says_ended(status) ? RESMON_OK : status);
+    note_missing(search->tree, is_end_of_process(status) ? RESMON_OK : status);
     if (status == RESMON_OK && rm_pid_stat_parse(text, &stat) &&
         is_parent(search->tree, stat.ppid) && !rm_reaper_is_other(&search->tree->reaper, pid)) {
         size_t before = search->tree->count;
@@ -562,7 +562,7 @@ static void find_children_of(struct search *search, const struct rm_tree_member 
         char path[64];
         (void)snprintf(path, sizeof path, "proc/%llu/task", (unsigned long long)search->pid);
         resmon_status status = rm_dir_visit(&search->collect->root, path, visit_task, search);
-        note_missing(search->tree, says_ended(status) ? RESMON_OK : status);
+        note_missing(search->tree, is_end_of_process(status) ? RESMON_OK : status);
     } else {
         add_listed_children(search, search->pid);
     }
@@ -637,9 +637,9 @@ static void note_fork(void *context, uint64_t parent, uint64_t child)
 #define BUSY_FORKS 32U
 #define BUSY_NS    (100 * RM_NS_PER_MS)
 
-int64_t rm_tree_hear(struct rm_process_tree *tree)
+int64_t rm_tree_take_forks(struct rm_process_tree *tree)
 {
-    if (!rm_births_are_told(&tree->births)) {
+    if (!rm_births_are_reported(&tree->births)) {
         return INT64_MAX;
     }
     if (!rm_births_read(&tree->births, note_fork, tree)) {
@@ -696,10 +696,10 @@ static void note_ended(struct rm_process_tree *tree, const struct rm_tree_member
 }
 
 /* Subtracts the missing part of `ended` from the growth of a value since it was read. */
-static void take_over(double *figure, double *growth, double ended, double fresh)
+static void take_over(double *value, double *growth, double ended, double latest)
 {
-    double taken = fmax(fmin(ended - *growth, fresh - *figure), 0.0);
-    *figure += taken;
+    double taken = fmax(fmin(ended - *growth, latest - *value), 0.0);
+    *value += taken;
     *growth += taken;
 }
 
@@ -779,7 +779,7 @@ static void remove_ended(struct rm_process_tree *tree)
             rm_map_add(&tree->by_pid, hash_of(tree->members[kept].pid), (uint32_t)kept);
             kept++;
         } else {
-            if (rm_births_are_told(&tree->births) && !tree->members[i].has_left) {
+            if (rm_births_are_reported(&tree->births) && !tree->members[i].has_left) {
                 rm_births_note_end(&tree->births, tree->members[i].pid);
             }
             close_member(tree, &tree->members[i]);
@@ -801,9 +801,9 @@ static void forget_lost_files(struct rm_process_tree *tree, const struct rm_coll
 static resmon_status find_new(struct rm_process_tree *tree, struct rm_collect *collect,
                               bool has_ended)
 {
-    bool is_told = rm_births_are_told(&tree->births);
-    bool has_news = is_told ? tree->has_missed : has_forked(tree, collect);
-    if (is_told) {
+    bool is_reported = rm_births_are_reported(&tree->births);
+    bool has_news = is_reported ? tree->has_missed : has_forked(tree, collect);
+    if (is_reported) {
         add_born(tree, collect);
     }
     if (collect->is_group) {
@@ -839,7 +839,7 @@ resmon_status rm_tree_update(struct rm_process_tree *tree, struct rm_collect *co
     size_t ended = 0;
     forget_lost_files(tree, collect);
     look_at_orphans(tree);
-    (void)rm_tree_hear(tree);
+    (void)rm_tree_take_forks(tree);
     for (size_t i = 0; i < tree->count; i++) {
         resmon_status status = update_member(tree, collect, &tree->members[i]);
         if (status != RESMON_OK) {

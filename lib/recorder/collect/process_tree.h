@@ -57,7 +57,7 @@ struct rm_tree_member {
     bool waits;         /* its main thread is in uninterruptible sleep */
     bool is_apart;      /* it has its own memory, for good */
     bool shares; /* it shares its parent's memory (vfork, until exec), where that memory counts */
-    uint64_t speaker; /* a thread that still has its memory, if the main thread has ended; else 0 */
+    uint64_t memory_thread; /* a thread that still has its memory, if the main thread has ended; else 0 */
     int64_t here;     /* its pid for system calls; 0: none in our namespace */
     struct rm_kept kept[RM_TREE_FILES];
     double own_s;           /* CPU time */
@@ -109,7 +109,7 @@ resmon_status rm_tree_open(struct rm_process_tree *tree, struct rm_collect *coll
 
 /** Takes the fork events that the kernel has queued, which are a few hundred at most, also between
  * updates.  Returns the time in ns until the next call is due; INT64_MAX: there are no events. */
-int64_t rm_tree_hear(struct rm_process_tree *tree);
+int64_t rm_tree_take_forks(struct rm_process_tree *tree);
 
 /** Updates members and values.  RESMON_ESRCH: the root has ended, or the cgroup was removed. */
 resmon_status rm_tree_update(struct rm_process_tree *tree, struct rm_collect *collect);

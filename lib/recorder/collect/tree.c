@@ -201,7 +201,7 @@ static resmon_status open_tree(struct rm_collect *collect, void *state_)
     }
     resmon_status status = rm_tree_open(&state->tree, collect, true);
     bool has_orphans =
-        collect->is_group || state->tree.reaper.pid != 0 || rm_births_are_told(&state->tree.births);
+        collect->is_group || state->tree.reaper.pid != 0 || rm_births_are_reported(&state->tree.births);
     if (status == RESMON_OK && collect->root.is_live && !has_orphans) {
         rm_collect_remark(collect, RM_FORKS_UNTOLD ": processes are missing whose parent ended "
                                                    "between two samples");
@@ -209,9 +209,9 @@ static resmon_status open_tree(struct rm_collect *collect, void *state_)
     return status;
 }
 
-static int64_t hear_of_tree(void *state)
+static int64_t take_forks_of_tree(void *state)
 {
-    return rm_tree_hear(&((struct state *)state)->tree);
+    return rm_tree_take_forks(&((struct state *)state)->tree);
 }
 
 static void close_tree(void *state_)
@@ -229,6 +229,6 @@ const struct rm_collector rm_collect_tree = {
     .state_bytes = sizeof(struct state),
     .open = open_tree,
     .read = read_tree,
-    .hear = hear_of_tree,
+    .hear = take_forks_of_tree,
     .close = close_tree,
 };

@@ -20,8 +20,8 @@
 #include "base/fork.h"
 #include "base/keep_errno.h"
 #include "base/thread.h"
-#include "scope/forked.h"
 #include "scope/scope.h"
+#include "scope/session.h"
 #include "scope/site.h"
 #include "scope/timed.h"
 

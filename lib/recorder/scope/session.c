@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-#define _GNU_SOURCE /* rm_fork_lock */
+#define _GNU_SOURCE /* MAP_ANONYMOUS, rm_fork_lock */
 #include "scope/session.h"
 
 #include <stddef.h>
 #include <string.h>
+#include <sys/mman.h>
+
+#include <resmon/scope.h>
 
 #include "base/alloc.h"
 #include "base/clock.h"
@@ -13,7 +16,6 @@
 #include "base/status.h"
 #include "base/text.h"
 #include "base/thread.h"
-#include "scope/forked.h"
 #include "scope/site.h"
 #include "store/scope_records.h"
 
@@ -707,4 +709,54 @@ struct rm_scope_session *rm_session_current(void)
     }
     rm_fork_unlock(&owner_lock);
     return session;
+}
+
+/* ---- scopes in forked children -------------------------------------------------------------- */
+
+#define MOST_STARTED 128U /* each has 1.2 MB of memory until the run is over */
+
+struct fork_counts {
+    uint32_t started, lost; /* children */
+};
+
+static struct fork_counts *fork_counts; /* shared with the children; NULL: there is no memory */
+static uint32_t fork_counts_forks;      /* rm_forks() of the process that made them */
+static bool (*start_monitor)(void);
+
+void rm_forked_prepare(void)
+{
+    rm_fork_watch();
+    if (fork_counts != NULL && fork_counts_forks == rm_forks()) {
+        return;
+    }
+    void *memory =
+        mmap(NULL, sizeof *fork_counts, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    fork_counts =
+        memory != MAP_FAILED ? memory : NULL; /* those of a parent stay for its children */
+    fork_counts_forks = rm_forks();
+}
+
+uint32_t rm_forked_lost(void)
+{
+    return fork_counts != NULL && fork_counts_forks == rm_forks() ? RM_LOAD(&fork_counts->lost) : 0;
+}
+
+void rm_forked_start_by(bool (*start)(void))
+{
+    start_monitor = start;
+}
+
+void rm_forked_come(void)
+{
+    uint32_t forked = RM_SCOPE_FORKED;
+    if (!__atomic_compare_exchange_n(&resmon_scope_session, &forked, 0, false, __ATOMIC_RELAXED,
+                                     __ATOMIC_RELAXED)) {
+        return; /* another thread did */
+    }
+    struct fork_counts *of_parent = fork_counts;
+    bool may_start = start_monitor != NULL && of_parent != NULL &&
+                     RM_FETCH_ADD(&of_parent->started, 1) < MOST_STARTED;
+    if ((!may_start || !start_monitor()) && of_parent != NULL) {
+        (void)RM_FETCH_ADD(&of_parent->lost, 1);
+    }
 }

@@ -17,7 +17,7 @@
 
 #include "base/map.h"
 #include "scope/meter.h"
-#include "scope/path.h"
+#include "scope/site.h"
 #include "store/block.h"
 #include "store/events.h"
 #include "store/scope_tree.h"
@@ -138,5 +138,22 @@ uint32_t rm_session_path(struct rm_scope_session *session, uint64_t handle);
  * where it has the same site. */
 uint32_t rm_session_path_above(const struct rm_scope_session *session, uint32_t path,
                                uint32_t site);
+
+/* As `resmon_scope_session` in such a child until its first scope: no session has this number. */
+#define RM_SCOPE_FORKED (UINT32_MAX - 1)
+
+/** Before scopes are measured: memory that this process shares with children that come.  Without
+ * it, none of them is counted. */
+void rm_forked_prepare(void);
+
+/** How many children, and children of these, had scopes that are in no run. */
+uint32_t rm_forked_lost(void);
+
+/** Who starts a monitor in a child, from the thread that has its first scope: at most in 128 of
+ * them.  False: there is none. */
+void rm_forked_start_by(bool (*start)(void));
+
+/** At a scope while `resmon_scope_session` is RM_SCOPE_FORKED: it is another number then. */
+void rm_forked_come(void);
 
 #endif

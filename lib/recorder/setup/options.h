@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Owns the options of a monitor: the table of them (options.def), and those of one monitor,
- * checked, with defaults filled in and texts copied; what outputs need of them, where they say
- * nothing, and what is to be told of options that have no effect or a price.  And the variable
- * RESMON_RUN: what whoever runs this program, the command resmon, asks of it: a directory in which
- * its monitors with scopes are to have their blocks, and behind a comma options as RESMON has them.
+ * Owns where a run takes place, and what a kilowatt-hour costs there: options over environment over
+ * the site's file.
  */
 #ifndef RM_SETUP_OPTIONS_H
 #define RM_SETUP_OPTIONS_H
@@ -14,13 +11,31 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <resmon/carbon.h>
 #include <resmon/monitor.h>
 #include <resmon/status.h>
 
 #include "base/compiler.h"
 #include "base/option.h"
+#include "carbon/intensity.h"
 #include "counter/group.h"
-#include "setup/place.h"
+#include "job/site.h"
+
+struct rm_terms_of_place {
+    struct rm_intensity intensity;
+    double pue, wue;
+    double cpu_watts, ram_watts;      /* of the site; NaN: not said */
+    char unknown[RM_SITE_TEXT_BYTES]; /* a place that was named and is in no table; or "" */
+};
+
+/**
+ * `given` NULL: all from environment and site.  RESMON_EINVAL, RESMON_EFORMAT as for
+ * resmon_carbon_find(); `ret_terms` then has what could be told without.  RESMON_ENOTSUP: the
+ * library was built without energy; all is NaN or "" then.
+ */
+resmon_status rm_place_find(const resmon_carbon_options *given,
+                            const struct rm_job_environment *environment,
+                            struct rm_terms_of_place *ret_terms);
 
 /* 1 << number.  None: there is no signal 0. */
 #define RM_SIGNAL_BIT(number) (UINT64_C(1) << (number))

@@ -16,7 +16,7 @@
 #include "base/number.h"
 #include "base/status.h"
 #include "base/struct_size.h"
-#include "carbon/convert.h"
+#include "carbon/intensity.h"
 #include "metric/metric.h"
 #include "os/sharedfile.h"
 #include "run/energy.h"

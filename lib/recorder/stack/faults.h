@@ -20,8 +20,10 @@
 #include <stdint.h>
 
 #include "base/parse.h"
+#include "os/cgroup.h"
 #include "os/perf_ring.h"
 #include "store/block.h"
+#include "store/stack_record.h"
 #include "store/stack_writer.h"
 
 struct rm_slot_sample; /* stack/slot.h */
@@ -133,5 +135,35 @@ enum rm_huge_pages rm_huge_pages_parse(struct rm_text text);
 /** All that hold, joined by "; ". */
 void rm_fault_remarks_text(const struct rm_fault_remarks *remarks,
                            char text[RM_FAULT_REMARKS_BYTES]);
+
+/* An RSS, and when it was seen. */
+struct rm_seen_rss {
+    uint64_t bytes;
+    int64_t at_ns; /* CLOCK_MONOTONIC */
+};
+
+struct rm_memory_watch {
+    struct rm_file statm;
+    struct rm_cgroup_limits limits; /* of the control group and those above it */
+    uint64_t next_rss;              /* the next peak is from here on */
+    uint64_t next_headroom;         /* or when less than this is left */
+    uint64_t taken_rss;             /* of the latest peak */
+    int64_t taken_ns;
+    struct rm_seen_rss highest;
+    uint64_t page_bytes;
+};
+
+/** Opens; what cannot be read is not watched.  The root stays where it is. */
+void rm_memory_watch_open(struct rm_memory_watch *watch, const struct rm_root *root,
+                          struct rm_scratch *scratch);
+void rm_memory_watch_close(struct rm_memory_watch *watch);
+
+/** Looks: true when this is a peak, with what was seen. */
+bool rm_memory_watch_look(struct rm_memory_watch *watch, struct rm_scratch *scratch,
+                          struct rm_peak_head *ret_head);
+
+/** The rule alone: whether these figures are a peak; sets when the next one will be. */
+bool rm_memory_watch_decide(struct rm_memory_watch *watch, const struct rm_seen_rss *rss,
+                            uint64_t headroom);
 
 #endif

@@ -11,8 +11,8 @@
 #include "base/text.h"
 #include "os/proc_pid.h"
 #include "os/vdso.h"
+#include "stack/code.h"
 #include "stack/elf_file.h"
-#include "stack/frame_index.h"
 
 /* The made-up space: above all that processes have, below what a double holds exactly. */
 #define SPACE_START (UINT64_C(1) << 48)

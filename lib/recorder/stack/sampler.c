@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #define _GNU_SOURCE /* SIGEV_THREAD_ID, ppoll */
-#include "stack/sampler.h"
+#include "stack/round.h"
 
 #include <errno.h>
 #include <poll.h>

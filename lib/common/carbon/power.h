@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Owns models of what processors draw, for machines that do not measure it: thermal design power by
- * model name, its share by load, and watts of a virtual CPU by microarchitecture.  Pure.
+ * Owns models of the power of processors and memory, for machines that do not measure it: thermal
+ * design power by model name, its part by load, power of a virtual CPU by microarchitecture; power
+ * of memory by the number of modules, as in codecarbon since 3.0, and the likely number of modules.
+ * Pure.
  */
-#ifndef RM_CARBON_CPU_POWER_H
-#define RM_CARBON_CPU_POWER_H
+#ifndef RM_CARBON_POWER_H
+#define RM_CARBON_POWER_H
 
 #include <stdbool.h>
 
@@ -45,5 +47,17 @@ struct rm_cpu_kind {
 
 /** Its microarchitecture by the names of the table above; NULL when that is not known. */
 const char *rm_cpu_microarchitecture(const struct rm_cpu_kind *kind);
+
+/** How many modules codecarbon 3.3.0 takes `gib` GiB for. */
+unsigned rm_ram_modules(double gib);
+
+/** W of so many modules: 5 W each (ARM: 1.5 W), the later ones less; 10 W (3 W) at least. */
+double rm_ram_watts(unsigned modules, bool is_arm);
+
+/**
+ * What is installed on a machine whose kernel counts `gib` GiB, which is less: the next multiple of
+ * 2, 4, 8, 16 ... GiB that is at most 4 % above.
+ */
+double rm_ram_installed(double gib);
 
 #endif
