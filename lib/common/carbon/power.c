@@ -13,10 +13,10 @@
 
 /* ---- thermal design power --------------------------------------------------------------- */
 
-#define LONGEST_NAME 128 /* of the table */
+#define LONGEST_NAME 128 /* in the table */
 
-/* Thousands of names, one behind the other: of each, how many characters it shares with the one
- * before, and the rest. */
+/* Thousands of names, delta-coded: for each, the number of characters shared with the previous
+ * name, and the rest. */
 static const struct {
 #define RM_PASTE(a, b)        a##b
 #define RM_MEMBER(what, line) RM_PASTE(what, line)
@@ -37,7 +37,7 @@ static const struct {
 #include "carbon/cpu_tdp.inc"
 #undef RM_ROW
 
-/* In the same order. */
+/* In the order of the names. */
 static const uint16_t centiwatts[] = {
 #define RM_ROW(shared, rest, watts) (uint16_t)((watts)*100.0 + 0.5),
 #include "carbon/cpu_tdp.inc"
@@ -45,7 +45,7 @@ static const uint16_t centiwatts[] = {
 };
 
 struct processor {
-    unsigned count; /* of names that match: one alone is meant */
+    unsigned count; /* number of matching names: the match is valid if it is 1 */
     char name[LONGEST_NAME];
     double watts;
 };
@@ -113,7 +113,7 @@ static bool has_all(const struct words *words, const struct words *wanted)
     return true;
 }
 
-/* The words of one are all in the other. */
+/* Whether all words of one are in the other. */
 static bool is_alike(const char *name, const struct words *wanted)
 {
     struct words words;
@@ -121,11 +121,11 @@ static bool is_alike(const char *name, const struct words *wanted)
     return words.count > 0 && (has_all(wanted, &words) || has_all(&words, wanted));
 }
 
-/* A bit for each word: whose bits are not all in the other's, its words are not either.  Of each
- * beginning of a name, as the next name may go on from there. */
+/* A bloom filter of words: if its bits are not all in the other's, its words are not, either.  Kept
+ * for each prefix of a name, since the next name may continue there. */
 struct word_bits {
     uint64_t words;
-    uint32_t run; /* of the word that it ends in; 0: in none */
+    uint32_t run; /* hash of the current word; 0: between words */
 };
 
 static uint64_t bit_of(uint32_t run)
@@ -192,7 +192,7 @@ static void note(struct processor *found, const char *name, double watts)
     }
 }
 
-/* One pass for all ways: a run of a millisecond waits for this, too. */
+/* One pass for all ways, since a run of a millisecond waits for it. */
 static void find(const char *name, const char *cleaned, struct processor found[WAYS])
 {
     struct words words;
@@ -233,7 +233,7 @@ double rm_cpu_tdp(const char *model_name, char ret_name[RM_CPU_NAME_BYTES])
     (void)rm_text_set(name, sizeof name, model_name);
     (void)rm_text_set(cleaned, sizeof cleaned, name);
     clean(cleaned);
-    if (strpbrk(name, "0123456789") != NULL) { /* else of no model: "Intel Xeon Processor" */
+    if (strpbrk(name, "0123456789") != NULL) { /* else not a model: "Intel Xeon Processor" */
         find(name, cleaned, found);
     }
     for (int way = 0; way < WAYS; way++) {
@@ -288,8 +288,8 @@ bool rm_vcpu_power_find(const char *microarchitecture, const char *provider,
     return true;
 }
 
-/* Families and models as the kernel numbers them (arch/x86/include/asm/intel-family.h, AMD's
- * revision guides; for ARM, the part of arch/arm64/include/asm/cputype.h as the family). */
+/* Families and models as numbered by the kernel (arch/x86/include/asm/intel-family.h, AMD's
+ * revision guides; for ARM, the part number of arch/arm64/include/asm/cputype.h as the family). */
 static const struct kind {
     const char *vendor;
     int family;
@@ -369,7 +369,7 @@ unsigned rm_ram_modules(double gib)
 double rm_ram_watts(unsigned modules, bool is_arm)
 {
     static const struct {
-        unsigned first; /* of the modules that draw so much of the first one's power */
+        unsigned first; /* index of the first module with this fraction of full power */
         double share;
     } steps[] = {{0, 1.0}, {4, 0.9}, {8, 0.8}, {16, 0.7}};
     double each = is_arm ? 1.5 : 5.0;

@@ -13,50 +13,51 @@
 #define RM_CPU_NAME_BYTES 64
 
 /**
- * Thermal design power in W of a processor with the "model name" of /proc/cpuinfo; NaN when the
- * table has none, or more than one that could be meant.  `ret_name` gets the row's name.
+ * Thermal design power (W) of a processor with this "model name" of /proc/cpuinfo; NaN: no match
+ * in the table, or several.  `ret_name` gets the row's name.
  */
 double rm_cpu_tdp(const char *model_name, char ret_name[RM_CPU_NAME_BYTES]);
 
-/* W of processors, idle and at full load.  In between, power goes with the CPU time in use: so
- * energy does not depend on the steps in which it is reckoned, as it would with a curve. */
+/* Power (W) of processors when idle and at full load.  In between, power is linear in CPU time, so
+ * that energy does not depend on the sampling interval, as it would with a curve. */
 struct rm_cpu_power {
     double idle, full;
 };
 
-/** Powers of processors of `tdp` W together: the ends of codecarbon 3.3.0's curve, 0.1 and 1.0 of
- * that. */
+/** Power of processors with a total TDP of `tdp` W: the ends of codecarbon 3.3.0's curve, 0.1 and
+ * 1.0 of it. */
 struct rm_cpu_power rm_cpu_power_of_tdp(double tdp);
 
 /**
- * One virtual CPU of a microarchitecture ("Cascade Lake"): the median hardware thread of the
- * servers in SPECpower_ssj2008, or, of the families that are not in there, what Cloud Carbon
- * Footprint has made of it.  `provider` is "aws", "azure", "gcp" or NULL for the one that draws
- * most; the medians are of all.  False when the table has none.
+ * Power of a virtual CPU of a microarchitecture ("Cascade Lake"): the median hardware thread of
+ * the servers in SPECpower_ssj2008, or, for families that are not in it, the value of Cloud
+ * Carbon Footprint.  `provider` is "aws", "azure", "gcp", or NULL for the one with the highest
+ * power; medians are over all.  False: not in the table.
  */
 bool rm_vcpu_power_find(const char *microarchitecture, const char *provider,
                         struct rm_cpu_power *ret_power);
 
-/* Who made a processor, as /proc/cpuinfo numbers it. */
+/* Maker and model of a processor, as numbered in /proc/cpuinfo. */
 struct rm_cpu_kind {
     char vendor[16]; /* GenuineIntel, AuthenticAMD, ARM */
-    int family;      /* ARM: the part */
+    int family;      /* ARM: the part number */
     int model;
     int stepping;
 };
 
-/** Its microarchitecture by the names of the table above; NULL when that is not known. */
+/** Microarchitecture, as named in the table of rm_vcpu_power_find(); NULL: not known. */
 const char *rm_cpu_microarchitecture(const struct rm_cpu_kind *kind);
 
-/** How many modules codecarbon 3.3.0 takes `gib` GiB for. */
+/** Number of modules that codecarbon 3.3.0 assumes for `gib` GiB. */
 unsigned rm_ram_modules(double gib);
 
-/** W of so many modules: 5 W each (ARM: 1.5 W), the later ones less; 10 W (3 W) at least. */
+/** Power (W) of memory modules: 5 W each (ARM: 1.5 W), less for further ones; at least 10 W (3 W).
+ */
 double rm_ram_watts(unsigned modules, bool is_arm);
 
 /**
- * What is installed on a machine whose kernel counts `gib` GiB, which is less: the next multiple of
- * 2, 4, 8, 16 ... GiB that is at most 4 % above.
+ * Installed memory of a machine whose kernel reports `gib` GiB, which is less: the next multiple
+ * of 2, 4, 8, 16 ... GiB that is at most 4 % higher.
  */
 double rm_ram_installed(double gib);
 

@@ -35,7 +35,7 @@ static const struct {
     {"major-faults", RM_EVENT_SOFTWARE, 6, false},
 };
 
-/* '_' is as good as '-'. */
+/* '_' equals '-'. */
 static bool is_same(struct rm_text text, const char *name)
 {
     size_t length = strlen(name);
@@ -95,7 +95,7 @@ bool rm_perf_event_generic(const char *name, struct rm_perf_event *ret_event)
     return is_known;
 }
 
-/* "r0451": at least three digits, or names that begin with an r would be codes. */
+/* "r0451": at least three digits, so that names beginning with r are not codes. */
 static bool find_code(struct rm_text text, struct rm_perf_event *event)
 {
     struct rm_text digits = {text.at + 1, text.end};
@@ -106,7 +106,7 @@ static bool find_code(struct rm_text text, struct rm_perf_event *event)
     return rm_parse_hex(&digits, &event->config) && rm_text_left(&digits) == 0;
 }
 
-/* Fields of an event select register of x86; `high`: where the event's upper four bits go (AMD). */
+/* Fields of an x86 event select register; `high`: position of the event's upper four bits (AMD). */
 static const struct {
     const char *name;
     unsigned bits, shift, high;
@@ -127,7 +127,7 @@ static bool add_field(struct rm_text field, uint64_t *config)
 {
     struct rm_text name = field;
     struct rm_text rest = field;
-    uint64_t value = 1; /* a flag alone is set */
+    uint64_t value = 1; /* a flag without a value is set */
     if (rm_parse_until(&rest, '=', &name) && !read_field_value(rest, &value)) {
         return false;
     }
@@ -160,7 +160,7 @@ static bool find_fields(struct rm_text text, struct rm_perf_event *event)
     return is_sound;
 }
 
-/* What libpfm4 writes: "skx::FP_ARITH:SCALAR:c=1". */
+/* Whether it may be a name of libpfm4: "skx::FP_ARITH:SCALAR:c=1". */
 static bool is_name(struct rm_text text)
 {
     bool is_sound = rm_text_left(&text) > 0 && isalnum((unsigned char)text.at[0]) != 0;
@@ -222,7 +222,7 @@ static const struct {
     {RM_ARCH_OTHER, "a processor that is not known", {NULL}},
 };
 
-/* Intel's family 6; the numbers are those of the kernel's asm/intel-family.h. */
+/* Intel's family 6; model numbers of the kernel's asm/intel-family.h. */
 static const struct {
     uint8_t model;
     uint32_t arch;
@@ -237,7 +237,7 @@ static const struct {
     {0xba, RM_ARCH_ADL}, {0xbf, RM_ARCH_ADL},
 };
 
-/* AMD gives a microarchitecture ranges of models. */
+/* AMD assigns ranges of models to a microarchitecture. */
 static const struct {
     uint8_t family, first, last;
     uint32_t arch;

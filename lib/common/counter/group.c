@@ -251,7 +251,7 @@ static double read_name(struct reader *reader)
     return is_known ? value : refuse(reader);
 }
 
-/* A number, a name, a sum in parentheses, or one of them with a sign. */
+/* A number, a name, or a sum in parentheses, with or without a sign. */
 static double read_factor(struct reader *reader)
 {
     double value;

@@ -26,7 +26,7 @@
 
 /* ---- numbers and names ---------------------------------------------------------------------- */
 
-/* A site made at run time; never freed, since other languages keep pointers to it. */
+/* A site created at run time; never freed, since other languages keep pointers to it. */
 struct named_site {
     struct named_site *next;
     resmon_site site;
@@ -50,7 +50,7 @@ static void after_fork_parent(void)
     rm_fork_lock_release(&lock);
 }
 
-/* What the lock guards is added in one store each: never half of a site is there. */
+/* Each change under the lock is one store, so a site is never half there. */
 static void after_fork_child(void)
 {
     (void)rm_fork_lock_renew(&lock);
@@ -124,8 +124,8 @@ static struct named_site *make_named(const resmon_site *like)
     return named;
 }
 
-/* Made before the lock is taken; it may turn out that somebody else was quicker.  Without a number
- * a site is of no use, and none is made that would be kept for ever. */
+/* The new site is allocated without the lock; another thread may add the same one meanwhile.  No
+ * site is created without a number, as it would be useless and is never freed. */
 static struct named_site *find_or_add(const resmon_site *like, bool *ret_is_full)
 {
     lock_sites();
@@ -259,11 +259,11 @@ void rm_scope_path_note(const struct rm_scope_paths *paths, uint64_t node, uint3
 /* ---- checkpoints of lines ------------------------------------------------------------------- */
 
 /*
- * Checkpoints of lines (RESMON_LINE): what happened between two of them in one run of a function,
- * in the record of the line where the second one stands.
+ * Each run from one checkpoint to the next in one call of a function counts in the record of the
+ * second one's line.
  */
 
-#define NO_RECORD UINT32_MAX /* there was no room */
+#define NO_RECORD UINT32_MAX /* no capacity for a record */
 
 static bool is_line(const struct rm_line_record *record, const resmon_line_site *site)
 {
@@ -272,7 +272,7 @@ static bool is_line(const struct rm_line_record *record, const resmon_line_site 
            strncmp(record->function, site->function, sizeof record->function - 1) == 0;
 }
 
-/* Under the session's lock.  The same line may have several sites, as in inlined functions. */
+/* Called with the session's lock.  A line may have several sites, as in inlined functions. */
 static uint32_t find_or_add_line(struct rm_scope_session *session, const resmon_line_site *site)
 {
     struct rm_block_header *header = session->block.header;
@@ -300,7 +300,7 @@ static RM_COLD void enter_site(struct rm_scope_session *session, resmon_line_sit
     if (!session->has_rss) {
         session->has_rss = rm_own_rss_open(&session->rss);
     }
-    if (RM_LOAD(&site->session) != session->number) { /* no other thread came first */
+    if (RM_LOAD(&site->session) != session->number) { /* else another thread was first */
         RM_STORE(&site->record, find_or_add_line(session, site));
         RM_STORE_RELEASE(&site->session, session->number);
     }
@@ -330,7 +330,8 @@ static void add_stretch(struct rm_line_record *record, const struct rm_line_mark
     (void)RM_FETCH_ADD(&record->hits, 1);
 }
 
-/* Its own cost lies in no stretch: the time is taken first, and for the next one last. */
+/* The cost of a checkpoint is in no interval: its time is read first, and the next interval's begin
+ * last. */
 void resmon_line(resmon_line_site *site)
 {
     uint64_t now = rm_clock_ticks();

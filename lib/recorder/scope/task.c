@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #define _GNU_SOURCE /* RTLD_NEXT, secure_getenv */
 /*
- * Scopes without a frame: tasks, and the threads and tasks of OpenMP.
+ * Scopes without a frame on a thread's stack: tasks, and the threads and tasks of OpenMP.
  */
 #include "scope/ompt.h"
 
@@ -27,22 +27,22 @@
 /* ---- tasks ---------------------------------------------------------------------------------- */
 
 /*
- * Instances of scopes without a frame: what one measures is kept in an object of its own, and goes,
- * at its end, to the node of its path in the tree of the thread that ends it.  That it is open
- * stands as one more in the node where it began, and as one less where it ended.
+ * A task is an object of its own.  At its end, its values go to the node of its path in the tree
+ * of the thread that ends it.  The count of open tasks is increased in the node where it began,
+ * and decreased in the node where it ended.
  */
 
-/* Meters of a thread mean nothing of a task, which goes from one to another. */
+/* Meters of a thread are not valid for a task, which may move between threads. */
 #define METERS_OF_THREADS ((uint32_t)(RESMON_METER_CPU | RESMON_METER_PERF))
 
 struct resmon_task {
-    uint32_t session; /* number */
+    uint32_t session; /* number of the session */
     uint32_t forks;
     resmon_site *site;
-    uint32_t above; /* path that it lies below */
+    uint32_t above; /* parent path */
     uint32_t kind;  /* RM_NODE_* */
-    uint32_t own;   /* path; that of `above` where there is no room, or it is a part of that */
-    bool is_part;   /* of what is around it: not counted */
+    uint32_t own;   /* own path; `above` if there is no capacity, or if it is a part of that */
+    bool is_part;   /* a part of the scope around it: not counted */
     bool has_failed;
     uint64_t start; /* ticks */
     struct rm_meter_frame meters;
@@ -59,7 +59,7 @@ static void place(struct resmon_task *task, struct rm_scope_session *session, ui
     task->own = path;
 }
 
-/* The node for it in this thread's tree; NULL: there is none, which is counted. */
+/* The task's node in this thread's tree; NULL: none, which is counted. */
 static struct rm_scope_node *node_for(const struct resmon_task *task,
                                       struct rm_scope_thread *thread)
 {
@@ -120,7 +120,7 @@ static void count(struct resmon_task *task, struct rm_scope_thread *thread, uint
     struct rm_scope_node *node = node_for(task, thread);
     if (node == NULL) {
         rm_meters_abandon(&task->meters);
-        return; /* it stays open */
+        return; /* the task stays open */
     }
     uint64_t ticks = now > task->start ? now - task->start : 0;
     rm_node_add_instance(node, ticks);
@@ -150,7 +150,7 @@ void resmon_task_end(resmon_task *task)
     if (!task->is_part && is_of_session) {
         count(task, thread, now);
     } else if (!task->is_part && task->forks == rm_forks()) {
-        rm_meters_abandon(&task->meters); /* its monitor has stopped */
+        rm_meters_abandon(&task->meters); /* its monitor was stopped */
         rm_session_count_stale_end();
     }
     rm_free(task);
@@ -159,15 +159,17 @@ void resmon_task_end(resmon_task *task)
 /* ---- OpenMP --------------------------------------------------------------------------------- */
 
 /*
- * The threads of a parallel region are in a scope "omp parallel" below the scope that the region
- * began in, and who executes an explicit task in a scope "omp task" below where it was created.
- * Runs on threads of the program, at the beginning and the end of regions and tasks.
+ * The threads of a parallel region are in a scope "omp parallel" below the scope in which the
+ * region began.  A thread that executes an explicit task is in a scope "omp task" below the
+ * scope in which the task was created.  Runs on threads of the program, at the begin and end of
+ * regions and tasks.
  */
 
 static resmon_site region = {"omp parallel", "", "", 0, 0};
 static resmon_site explicit_task = {"omp task", "", "", 0, 0};
 
-/* In the data of an explicit task: it has not begun, and the rest is a handle.  No token has it. */
+/* Flag in the data of an explicit task that has not begun; the other bits are a handle.  No token
+ * has this bit. */
 #define NOT_BEGUN (UINT64_C(1) << 63)
 
 /* ---- callbacks -------------------------------------------------------------------------- */
@@ -188,7 +190,7 @@ static void end_scope(rm_ompt_data *task)
     }
 }
 
-/* The primary thread, 0, goes on in its own scope. */
+/* The primary thread, 0, stays in its own scope. */
 static void on_implicit_task(int endpoint, rm_ompt_data *parallel, rm_ompt_data *task,
                              unsigned threads, unsigned index, int flags)
 {
@@ -205,10 +207,10 @@ static void on_implicit_task(int endpoint, rm_ompt_data *parallel, rm_ompt_data 
     }
 }
 
-/* The runtime tells the end of a worker's implicit task when it has the next one, or never;
- * what is at an end when it happens is its way to the barrier there.  Runtimes that do not
- * tell that one from those inside of the region (LLVM before 15) say for those alone where they
- * are. */
+/* The runtime reports the end of a worker's implicit task when the worker gets the next one, or
+ * never.  The worker's arrival at the region's last barrier is reported in time.  Runtimes that do
+ * not distinguish this barrier from those inside the region (LLVM before 15) give a code address
+ * for the latter only. */
 static void on_sync_region(int kind, int endpoint, rm_ompt_data *parallel, rm_ompt_data *task,
                            const void *code)
 {
@@ -229,7 +231,7 @@ static void on_task_create(rm_ompt_data *encountering, const void *frame, rm_omp
     }
 }
 
-/* A task that waits stays open below those that its thread executes meanwhile. */
+/* A waiting task stays open below the tasks that its thread executes meanwhile. */
 static void on_task_schedule(rm_ompt_data *prior, int status, rm_ompt_data *next)
 {
     bool is_at_end = status == RM_OMPT_TASK_COMPLETE || status == RM_OMPT_TASK_CANCEL;
@@ -286,9 +288,9 @@ struct rm_ompt_result *rm_ompt_tool(void)
     return &result;
 }
 
-/* The runtime asks once, at its first use, which may come before there is a monitor: so not whether
- * there is one decides.  But a runtime has one tool.  ThreadSanitizer needs Archer, which comes
- * last, to know of barriers. */
+/* The runtime asks once, at its first use, which may be before a monitor exists: so the existence
+ * of a monitor does not matter.  But a runtime has one tool.  ThreadSanitizer needs Archer, which
+ * comes last, to know about barriers. */
 static bool is_another_wanted(void)
 {
     const char *libraries = secure_getenv("OMP_TOOL_LIBRARIES");
@@ -297,7 +299,7 @@ static bool is_another_wanted(void)
            dlsym(RTLD_DEFAULT, "__tsan_init") != NULL;
 }
 
-/* Ours hides those of libraries behind it: what they say counts when this one says no. */
+/* Our function hides those of libraries behind it: they are asked when ours declines. */
 static struct rm_ompt_result *ask_next(unsigned omp_version, const char *runtime_version)
 {
     struct rm_ompt_result *(*next)(unsigned, const char *) = NULL;

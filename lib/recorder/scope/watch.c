@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Watches: what the process used between two moments, without a monitor; and RESMON_TIMED and
- * RESMON_PEAK_RSS, which are a scope or a watch and a log line.
+ * Watches: what the process used between two moments, without a monitor.  They are in a static
+ * table, not in the caller's memory: after a longjmp() past an end, no pointer leads into a
+ * stack that is gone, and only a slot of the table is lost.  And RESMON_TIMED and
+ * RESMON_PEAK_RSS, which use a scope or a watch and write a log line.
  */
 #include "scope/timed.h"
 
@@ -30,8 +32,8 @@
 
 struct watch {
     uint32_t is_taken; /* atomic */
-    uint32_t uses;     /* atomic: tells a watch that has ended from the next one at its place */
-    uint32_t forks;    /* of the process, when it began */
+    uint32_t uses;     /* atomic: distinguishes an ended watch from the next one in its slot */
+    uint32_t forks;    /* rm_forks() at the begin */
     uint64_t meters;
     int64_t start_ns;
     int64_t cpu_ns;
@@ -43,7 +45,7 @@ struct watch {
 
 static struct watch watches[WATCHES];
 
-/* A watch's number: how often its place was used, and the place. */
+/* A watch's number: the use count of its slot, and the slot. */
 static uint64_t number_of(size_t place)
 {
     return (uint64_t)RM_LOAD(&watches[place].uses) * WATCHES + place;
@@ -56,7 +58,7 @@ static struct watch *watch_of(uint64_t number)
     return is_open ? &watches[place] : NULL;
 }
 
-/* Last, so that they count no other meter. */
+/* Called last, so that the clocks exclude the other meters. */
 static void begin_clocks(struct watch *watch)
 {
     if ((watch->meters & RESMON_METER_PCPU) != 0) {
@@ -138,7 +140,7 @@ static void take_rss(struct watch *watch, resmon_watched *watched)
     uint64_t peak = rm_peak_lap(&watch->peak, &rss);
     watched->rss_bytes = rss != 0 ? (double)rss : RM_NAN;
     if (peak != 0) {
-        /* Two figures of the kernel, one after the other: a peak is never below what is there. */
+        /* The kernel's two values are read one after the other: a peak is at least the RSS. */
         watched->rss_peak_bytes = (double)(peak > rss ? peak : rss);
         watched->rss_provenance =
             rm_peak_is_exact() ? RESMON_PROVENANCE_MEASURED : RESMON_PROVENANCE_SAMPLED;
@@ -169,7 +171,7 @@ static double tree_growth_ns(const struct rm_tree_cpu *from, const struct rm_tre
     return now > before ? (double)(now - before) : 0.0;
 }
 
-/* Clocks first, so that they count no other meter. */
+/* The clocks are read first, so that they exclude the other meters. */
 static resmon_watched take(struct watch *watch)
 {
     int64_t cpu_ns = rm_clock_cpu_ns(CLOCK_PROCESS_CPUTIME_ID);
@@ -237,13 +239,13 @@ static void begin_timed(resmon_site *site, uint64_t meter, bool is_wanted, resmo
     ret_timed->scope = rm_scope_begin_forced(site, (uint32_t)(meter & RESMON_METER_RSS));
     bool is_measured = ret_timed->scope != 0 && ret_timed->scope != RM_SCOPE_VOID;
     if (is_wanted && !is_measured && (meter & RESMON_METER_RSS) != 0) {
-        (void)resmon_watch_begin(RESMON_METER_RSS, &ret_timed->watch); /* 0 when there is no room */
+        (void)resmon_watch_begin(RESMON_METER_RSS, &ret_timed->watch); /* 0: no free slot */
     }
     ret_timed->start_ns = rm_clock_monotonic_ns();
 }
 
-/* A watch sets the kernel's mark back, and with it what job accounting reads as ru_maxrss: not for
- * a figure that nobody will see. */
+/* A watch resets the kernel's mark, which changes ru_maxrss for job accounting: not done for a
+ * value that is not shown. */
 void resmon_timed_begin(resmon_site *site, uint64_t meter, resmon_timed *ret_timed)
 {
     RM_KEEP_ERRNO;
