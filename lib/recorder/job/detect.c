@@ -13,21 +13,21 @@
 #include "base/text.h"
 #include "job/hosts.h"
 
-#define VALUE_BYTES     256 /* of a variable; the rest is cut off */
+#define VALUE_BYTES     256 /* bound of a variable's value, which is cut */
 #define RAW_KEY_BYTES   (5 * VALUE_BYTES)
 #define HASH_TEXT_BYTES 17 /* "#" and 16 digits */
 
-/* Who is there, and what of it counts. */
+/* The detected systems. */
 struct scene {
     const struct rm_job_environment *environment;
-    const struct rm_job_system *base; /* has the job: the batch system, or a launcher without one */
+    const struct rm_job_system *base; /* the batch system, or a launcher without one */
     const struct rm_job_system *over; /* a launcher inside the batch system */
-    bool is_nested;                   /* there is one */
-    const char *skipped;              /* how variables start that are of another step */
+    bool is_nested;                   /* `over` is set */
+    const char *skipped;              /* prefix of variables that belong to another step */
     bool is_batch;                    /* `base` is a batch system */
-    bool is_script;                   /* in the job, in no step of it */
+    bool is_script;                   /* in the job, but in no step of it */
     struct resmon_job *job;
-    resmon_status status; /* RESMON_ENOMEM sticks */
+    resmon_status status; /* RESMON_ENOMEM is kept */
 };
 
 static const struct rm_job_system nobody = {.name = ""};
@@ -81,7 +81,7 @@ static const struct rm_job_system *find_batch(const struct rm_job_environment *e
     return &nobody;
 }
 
-/* One without a rank says nothing about this process. */
+/* The nearest launcher with a rank: without one, it has no information about this process. */
 static const struct rm_job_system *find_launcher(const struct rm_job_environment *environment,
                                                  const struct rm_job_system *batch)
 {
@@ -152,7 +152,8 @@ static void read_job(struct scene *scene)
     resmon_job_info *info = &scene->job->info;
     const char *given = raw_text(scene, &rm_job_overrides, RM_JOB_ID);
     info->id = given != NULL ? keep(scene, given) : text(scene, RM_JOB_ID);
-    /* An mpirun's daemons may be in a step, those of the other nodes only; ranks inherit it. */
+    /* The daemons of mpirun may be in a step on the other nodes only, and ranks inherit its
+     * variables. */
     info->step = scene->skipped == NULL ? text(scene, RM_JOB_STEP) : "";
     info->array_id = text(scene, RM_JOB_ARRAY_ID);
     info->name = text(scene, RM_JOB_NAME);
@@ -185,7 +186,7 @@ static resmon_status add_hosts(const struct scene *scene, const struct rm_host_v
                : forms[variable->form](hosts, rm_text_of(value, strlen(value)));
 }
 
-/* The first that is set and can be read; what is wrong with one before it is remembered. */
+/* Reads the first variable that is set and readable; an error of an earlier one is kept. */
 static void read_hosts(struct scene *scene)
 {
     for (size_t i = 0; i < RM_JOB_ALTERNATIVES && scene->base->hosts[i].name != NULL; i++) {
@@ -218,8 +219,8 @@ static void read_hosts(struct scene *scene)
 /* ---- the node --------------------------------------------------------------------------- */
 
 /*
- * A launcher that carries one environment to all nodes makes the variable true on one of them only:
- * then the host name says which host of the list this is.
+ * If a launcher passes one environment to all nodes, the variable is right on one node only.
+ * Then the host name selects the entry of the list.
  */
 static const char *find_node_name(struct scene *scene, const char *host_name)
 {
@@ -256,7 +257,7 @@ static int64_t find_node_index(const struct scene *scene)
         index = found >= 0 ? rm_hosts_sorted_position(hosts, (size_t)found) : -1;
     }
     if (index < 0 && info->node_count == 1 && info->rank >= 0 && !scene->is_script) {
-        index = 0; /* it is on a node, and there is one */
+        index = 0; /* a node that is not in a list: there is one */
     }
     return index;
 }
@@ -335,7 +336,7 @@ static void override_rank(struct scene *scene)
     }
 }
 
-/* Rank 7 of 4: one of the two is wrong, and the count is the one that can be done without. */
+/* Rank 7 of 4: one of them is wrong, and the count is dropped, since it is optional. */
 static int64_t count_beside(int64_t count, int64_t index)
 {
     return count > 0 && count > index ? count : -1;
@@ -366,8 +367,8 @@ static void add_number(char key[RAW_KEY_BYTES], const char *mark, int64_t value)
 }
 
 /*
- * The ranks of an mpirun are in one step, in several, or in none, but have one name space.  How
- * often torchrun has restarted may differ between nodes.
+ * The ranks of an mpirun are in one step, in several or in none, but have one name space.  The
+ * number of torchrun's restarts may differ between nodes.
  */
 static void write_key(const struct scene *scene, char key[RAW_KEY_BYTES])
 {
@@ -376,7 +377,7 @@ static void write_key(const struct scene *scene, char key[RAW_KEY_BYTES])
     add_part(key, "", info->system);
     add_part(key, ":", info->cluster);
     add_part(key, ":", info->id);
-    /* PBS: "123[4].server" has it. */
+    /* PBS has "123[4].server" */
     if (info->array_index >= 0 && strchr(info->id, '[') == NULL) {
         add_number(key, "_", info->array_index);
     }
@@ -408,7 +409,7 @@ static const char *make_key(struct scene *scene)
         write_key(scene, key);
     }
     size_t length = strlen(key);
-    if (length >= VALUE_BYTES) { /* what is cut off stays as a hash */
+    if (length >= VALUE_BYTES) { /* the cut part is kept as a hash */
         uint64_t hash = rm_hash_bytes(RM_HASH_START, key, length);
         char cut[VALUE_BYTES - HASH_TEXT_BYTES];
         (void)rm_text_set(cut, sizeof cut, key);

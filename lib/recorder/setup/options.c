@@ -106,7 +106,7 @@ static bool is_text(const struct rm_option *option)
     return option->type == RM_OPTION_TEXT || option->type == RM_OPTION_PATH;
 }
 
-/* After a failure the rest is NULL. */
+/* On failure, the remaining texts are NULL. */
 static resmon_status copy_texts(resmon_monitor_options *values)
 {
     resmon_status status = RESMON_OK;
@@ -135,7 +135,7 @@ static resmon_status copy_energy_root(struct rm_options *options)
                : rm_error(RESMON_ENOMEM, "out of memory for the options of a monitor");
 }
 
-/* The scopes of this program are wanted by whoever runs it. */
+/* A parent command wants the scopes of this program. */
 static resmon_status find_run(struct rm_options *options)
 {
     static unsigned count; /* atomic */
@@ -155,7 +155,7 @@ static resmon_status find_run(struct rm_options *options)
     return RESMON_OK;
 }
 
-/* Options that are wrong are refused; a site's file that is wrong is a remark in the run. */
+/* Bad options are refused; a bad site file is a remark in the run. */
 static resmon_status find_place(const resmon_monitor_options *given, struct rm_options *options)
 {
     resmon_carbon_options carbon;
@@ -181,7 +181,7 @@ static resmon_status find_place(const resmon_monitor_options *given, struct rm_o
     return status;
 }
 
-/* Names that libpfm4 does not know are refused; where there is no libpfm4, the run says so. */
+/* Names unknown to libpfm4 are refused; without libpfm4, the run has a remark. */
 static resmon_status read_counters(const char *name, const char *text, size_t most,
                                    struct rm_counters_wanted *ret_wanted)
 {
@@ -346,7 +346,7 @@ static void add_line(char *text, size_t room, const char *line)
     }
 }
 
-/* A table that takes as much memory as a program does, said before it is taken. */
+/* Warns of a table that takes as much memory as a program, before it is allocated. */
 static void remark_on_table(size_t rows, uint64_t row_bytes, char *text, size_t room)
 {
     static const double large_bytes = 64.0 * 1048576.0;
@@ -367,7 +367,7 @@ void rm_needs_remark(const struct rm_needs *needs, const struct rm_options *opti
 {
     resmon_monitor_options values = options->values;
     settle(needs, &values);
-    values.scopes = options->meters; /* scope_counters is one */
+    values.scopes = options->meters; /* scope_counters is a meter */
     rm_options_remark(&rm_monitor_options, &options->said, &values, text, room);
     bool has_place = options->said.carbon != NULL;
     bool has_energy = (values.domains & RESMON_DOMAIN_ENERGY) != 0;
@@ -391,11 +391,11 @@ static void set_text(char target[RM_SITE_TEXT_BYTES], const char *given)
 
 static void set_number(double *target, double given)
 {
-    *target = given != 0.0 ? given : *target; /* NaN too: it is refused, not passed over */
+    *target = given != 0.0 ? given : *target; /* NaN is not ignored, so that it is refused */
 }
 
-/* What the options say comes over what the site says; a place that is more exact there does not
- * stay beside another country here. */
+/* Options take precedence over the site file.  A more specific place of the file is dropped if the
+ * options give another country. */
 static resmon_status merge_carbon_options(struct rm_site *site, const resmon_carbon_options *given)
 {
     bool is_zero = (given->flags & RESMON_CARBON_ZERO) != 0;
@@ -428,7 +428,7 @@ static const char *first_given(const struct rm_site *site)
                                      : site->cloud_region;
 }
 
-/* What was named and is not in the tables; and, once, that a figure is the world's. */
+/* Warns once that the world average is used for a place that is not found. */
 static void warn_of_world_average(const struct rm_site *site, const struct rm_intensity *found)
 {
     static int is_said; /* atomic */
