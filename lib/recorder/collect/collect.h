@@ -211,7 +211,7 @@ struct rm_collector {
 
     /* Between readings: takes events that the kernel queues in a small buffer.  Returns the time in
      * ns until it must be called again; INT64_MAX: never.  NULL: there are no events. */
-    int64_t (*hear)(void *state);
+    int64_t (*take_events)(void *state);
 
     void (*close)(void *state); /* NULL: nothing to do */
 

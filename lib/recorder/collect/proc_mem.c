@@ -327,6 +327,6 @@ const struct rm_collector rm_collect_tree_smaps = {
     .state_bytes = sizeof(struct rm_process_tree),
     .open = open_tree,
     .read = read_tree,
-    .hear = take_forks_of_tree,
+    .take_events = take_forks_of_tree,
     .close = close_tree,
 };

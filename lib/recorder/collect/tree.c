@@ -200,8 +200,8 @@ static resmon_status open_tree(struct rm_collect *collect, void *state_)
                                      is_v2 ? "cpu.stat" : "cpuacct.usage");
     }
     resmon_status status = rm_tree_open(&state->tree, collect, true);
-    bool has_orphans =
-        collect->is_group || state->tree.reaper.pid != 0 || rm_births_are_reported(&state->tree.births);
+    bool has_orphans = collect->is_group || state->tree.reaper.pid != 0 ||
+                       rm_births_are_reported(&state->tree.births);
     if (status == RESMON_OK && collect->root.is_live && !has_orphans) {
         rm_collect_remark(collect, RM_FORKS_UNTOLD ": processes are missing whose parent ended "
                                                    "between two samples");
@@ -229,6 +229,6 @@ const struct rm_collector rm_collect_tree = {
     .state_bytes = sizeof(struct state),
     .open = open_tree,
     .read = read_tree,
-    .hear = take_forks_of_tree,
+    .take_events = take_forks_of_tree,
     .close = close_tree,
 };

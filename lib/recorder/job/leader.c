@@ -25,8 +25,8 @@
 int flock(int fd, int operation);
 
 #define TRIES 8
-#define PART_BYTES \
-    81 /* bound of the key and of the node in the file name, which may have 255 bytes */
+/* Bound of key and of node in a file name of at most 255 bytes. */
+#define PART_BYTES 81
 
 static void decline(struct rm_leader *leader, const char *format, ...) RM_PRINTF(2, 3);
 
