@@ -43,7 +43,7 @@ static uint64_t padded(uint64_t bytes)
     return (bytes + 3) & ~UINT64_C(3);
 }
 
-/* The loader holds its lock: what is mapped stays so while this looks. */
+/* The loader holds its lock, so the mappings do not change meanwhile. */
 static void find_build_id(uint64_t address, uint64_t bytes, struct rm_module_entry *entry)
 {
     while (bytes >= sizeof(ElfW(Nhdr))) {
@@ -151,7 +151,7 @@ static int by_start(const void *a_, const void *b_)
     return a->entry.start != b->entry.start ? (a->entry.start < b->entry.start ? -1 : 1) : 0;
 }
 
-/* Counted first, and listed into memory that was taken outside of the loader's lock. */
+/* Counted first, then listed into memory allocated outside of the loader's lock. */
 resmon_status rm_modules_list(struct rm_modules **ret_modules)
 {
     struct listing counted = {.modules = NULL};
@@ -192,31 +192,31 @@ const struct rm_module *rm_modules_find(const struct rm_modules *modules, uint64
 #define ROOM  2048U /* a power of two */
 #define TRIES 8U
 
-struct recipe {
+struct cached_step {
     uint64_t address; /* atomic; 0: free */
     uint64_t is_set;  /* release, after the bytes */
-    uint64_t bytes[RM_RECIPE_BYTES / 8];
+    uint64_t bytes[RM_UNWIND_STEP_BYTES / 8];
 };
 
-struct rm_recipes {
-    struct recipe rows[ROOM];
+struct rm_unwind_cache {
+    struct cached_step rows[ROOM];
 };
 
-struct rm_recipes *rm_recipes_new(void)
+struct rm_unwind_cache *rm_unwind_cache_new(void)
 {
-    return rm_alloc(1, sizeof(struct rm_recipes));
+    return rm_alloc(1, sizeof(struct rm_unwind_cache));
 }
 
-static struct recipe *row_of(struct rm_recipes *recipes, uint64_t address, unsigned try)
+static struct cached_step *row_of(struct rm_unwind_cache *cache, uint64_t address, unsigned try)
 {
-    uint64_t hash = address * UINT64_C(0x9e3779b97f4a7c15) >> 32; /* Knuth's multiplicative one */
-    return &recipes->rows[(hash + try) % ROOM];
+    uint64_t hash = address * UINT64_C(0x9e3779b97f4a7c15) >> 32; /* Knuth's multiplicative hash */
+    return &cache->rows[(hash + try) % ROOM];
 }
 
-void *rm_recipes_find(struct rm_recipes *recipes, uint64_t address)
+void *rm_unwind_cache_find(struct rm_unwind_cache *cache, uint64_t address)
 {
     for (unsigned try = 0; try < TRIES; try++) {
-        struct recipe *row = row_of(recipes, address, try);
+        struct cached_step *row = row_of(cache, address, try);
         uint64_t known = RM_LOAD(&row->address);
         if (known == address) {
             return RM_LOAD_ACQUIRE(&row->is_set) != 0 ? row->bytes : NULL;
@@ -228,15 +228,16 @@ void *rm_recipes_find(struct rm_recipes *recipes, uint64_t address)
     return NULL;
 }
 
-/* Of two threads that learn the same at once, the one that takes the row fills it. */
-void rm_recipes_add(struct rm_recipes *recipes, uint64_t address, const void *recipe, size_t bytes)
+/* If two threads learn the same entry at once, the one that takes the row fills it. */
+void rm_unwind_cache_add(struct rm_unwind_cache *cache, uint64_t address, const void *step,
+                         size_t bytes)
 {
-    for (unsigned try = 0; try < TRIES && bytes <= RM_RECIPE_BYTES; try++) {
-        struct recipe *row = row_of(recipes, address, try);
+    for (unsigned try = 0; try < TRIES && bytes <= RM_UNWIND_STEP_BYTES; try++) {
+        struct cached_step *row = row_of(cache, address, try);
         uint64_t free = 0;
         if (__atomic_compare_exchange_n(&row->address, &free, address, false, __ATOMIC_RELAXED,
                                         __ATOMIC_RELAXED)) {
-            memcpy(row->bytes, recipe, bytes);
+            memcpy(row->bytes, step, bytes);
             RM_STORE_RELEASE(&row->is_set, 1);
             return;
         }
@@ -256,7 +257,7 @@ static void free_one(struct rm_code *code)
 {
     if (code != NULL) {
         rm_free(code->modules);
-        rm_free(code->recipes);
+        rm_free(code->cache);
         rm_free(code);
     }
 }
@@ -270,7 +271,7 @@ static resmon_status list(struct rm_code **ret_code)
         return status;
     }
     code->number = ++latest_number;
-    code->recipes = rm_recipes_new();
+    code->cache = rm_unwind_cache_new();
     *ret_code = code;
     return RESMON_OK;
 }
@@ -311,25 +312,25 @@ void rm_code_forget(void)
 
 /* ---- an index of unwind entries ------------------------------------------------------------- */
 
-/* How pointers are written (Linux Standard Base, "DWARF Exception Header Encoding"). */
+/* Pointer encodings (Linux Standard Base, "DWARF Exception Header Encoding"). */
 #define PE_ABSOLUTE 0x00
 #define PE_U4       0x03
 #define PE_U8       0x04
 #define PE_S4       0x0b
 #define PE_S8       0x0c
-#define PE_RELATIVE 0x10 /* to where it stands */
+#define PE_RELATIVE 0x10 /* relative to its own position */
 
 struct section {
     const char *data;
     uint64_t bytes, address;
 };
 
-/* A record: a CIE, or an FDE, which begins with where its CIE is. */
+/* A record: a CIE, or an FDE, which begins with the position of its CIE. */
 struct entry {
-    uint64_t at;   /* of its length */
-    uint64_t body; /* behind that */
+    uint64_t at;   /* position of its length */
+    uint64_t body; /* position after the length */
     uint64_t past;
-    uint32_t cie; /* 0: it is one */
+    uint32_t cie; /* 0: it is a CIE */
 };
 
 static bool read_u32(const struct section *section, uint64_t at, uint32_t *ret_value)
@@ -341,7 +342,7 @@ static bool read_u32(const struct section *section, uint64_t at, uint32_t *ret_v
     return true;
 }
 
-/* A length of 0 ends the section; those of 64 bits nobody writes. */
+/* A length of 0 ends the section; 64-bit lengths are not used in practice. */
 static bool next_entry(const struct section *section, uint64_t at, struct entry *ret_entry)
 {
     uint32_t length;
@@ -363,14 +364,14 @@ static bool skip_leb128(const struct section *section, uint64_t *at, uint64_t pa
     return false;
 }
 
-/* The letters of the augmentation tell what its data has, in the same order; `at` goes to what 'R'
- * has. false: not understood. */
+/* The letters of the augmentation describe its data in the same order; `at` is advanced to the data
+ * of 'R'.  False: not supported. */
 static bool find_encoding(const struct section *section, const char *letters, uint64_t *at,
                           uint64_t past)
 {
     for (const char *letter = letters; *letter != '\0' && *letter != 'R'; letter++) {
         unsigned char kind = *at < past ? (unsigned char)section->data[*at] & 0x0fU : 0;
-        if (*letter == 'P') { /* how the personality routine is written, and it */
+        if (*letter == 'P') { /* encoding of the personality routine, and its pointer */
             *at += kind == PE_U4 || kind == PE_S4 ? 5 : 9;
         } else if (*letter == 'L') {
             *at += 1;
@@ -381,8 +382,8 @@ static bool find_encoding(const struct section *section, const char *letters, ui
     return true;
 }
 
-/* version, augmentation, two factors, return register, bytes of augmentation data, these.  false:
- * not understood. */
+/* Layout: version, augmentation, two factors, return register, length of the augmentation data, the
+ * data.  False: not supported. */
 static bool read_encoding(const struct section *section, const struct entry *cie,
                           unsigned char *ret_encoding)
 {
@@ -408,7 +409,7 @@ static bool read_encoding(const struct section *section, const struct entry *cie
     return is_whole;
 }
 
-/* Where the function begins; false: written in a way that linkers do not use. */
+/* Reads the begin of the function; false: an encoding that linkers do not use. */
 static bool read_function(const struct section *section, uint64_t at, unsigned char encoding,
                           uint64_t *ret_address)
 {
@@ -515,8 +516,8 @@ void rm_frame_index_free(struct rm_frame_index *index)
     *index = (struct rm_frame_index){.rows = NULL};
 }
 
-/* There, a CIE has the number -1, and an FDE has where its CIE is in the section, and addresses of
- * 8 bytes (DWARF 4, 6.4.1). */
+/* In .debug_frame, a CIE has the number -1, and an FDE has the offset of its CIE in the section,
+ * and 8-byte addresses (DWARF 4, 6.4.1). */
 void rm_frame_index_convert(char *data, uint64_t bytes, uint64_t bias)
 {
     const struct section section = {data, bytes, 0};

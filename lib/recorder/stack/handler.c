@@ -18,17 +18,16 @@
 #include "scope/scope.h"
 #include "stack/slot.h"
 
-#define MOST_FORK_NS (100 * RM_NS_PER_MS) /* that a fork waits for handlers to end */
+#define MOST_FORK_NS (100 * RM_NS_PER_MS) /* bound of a fork's wait for running handlers */
 
-/* All static: a handler that comes late must find something.  `at_work` is raised before anything
- * else is looked at. */
+/* Static, as a late handler must find it.  `at_work` is increased before anything else is read. */
 static struct {
     bool is_open;   /* atomic: handlers may take stacks */
-    int at_work;    /* atomic: handlers */
-    int forks;      /* atomic: being made; handlers take no stacks meanwhile */
-    bool is_torn;   /* a fork came in the midst of a handler: libunwind's locks may be held */
+    int at_work;    /* atomic: running handlers */
+    int forks;      /* atomic: forks in progress, during which no stacks are taken */
+    bool is_torn;   /* a fork was inside a handler: libunwind's locks may be held */
     bool has_asked; /* atomic: signals were sent by rt_tgsigqueueinfo() */
-    uint64_t ticks; /* atomic: that handlers took */
+    uint64_t ticks; /* atomic: time of handlers */
     struct rm_block block;
     int signal;
     void (*forget)(void);
@@ -58,7 +57,7 @@ static void take_stack(struct rm_stack_slot *slot, const struct rm_slot_sample *
     rm_slot_commit(slot, sample);
 }
 
-/* By its timer, or by rm_handler_ask(). */
+/* A stack by the thread's timer, or by rm_handler_ask(). */
 static bool take_asked(const siginfo_t *info, const void *context, bool is_timer)
 {
     struct rm_stack_slot *slot = rm_slots_of_token(info->si_value.sival_ptr);
@@ -81,14 +80,14 @@ static bool handle_open(const siginfo_t *info, void *context)
         return take_asked(info, context, true);
     case SI_QUEUE:
         return info->si_pid == getpid() && take_asked(info, context, false);
-    case SI_USER: /* from nobody: the kernel had no room for what rt_tgsigqueueinfo() said */
+    case SI_USER: /* the kernel lacked memory for the data of rt_tgsigqueueinfo() */
         return info->si_pid == 0 && RM_LOAD(&state.has_asked);
     default:
         return false;
     }
 }
 
-/* Signals of ours that come when all is over are ours still. */
+/* Our signals that arrive after the end are ignored, not passed on. */
 static bool handle(const siginfo_t *info, void *context)
 {
     (void)__atomic_add_fetch(&state.at_work, 1, __ATOMIC_SEQ_CST);
@@ -187,7 +186,7 @@ static void after_fork_parent(void)
     (void)__atomic_sub_fetch(&state.forks, 1, __ATOMIC_SEQ_CST);
 }
 
-/* In the child of a fork no timer and no counter is left, nor the thread that runs all this. */
+/* A forked child has no timers and counters, and no thread of ours. */
 static void after_fork_child(void)
 {
     state.is_torn = state.is_torn || __atomic_load_n(&state.at_work, __ATOMIC_SEQ_CST) > 0;
