@@ -516,7 +516,7 @@ static bool is_set(const char *text)
 #define LEAST          "domains=process+tree+cpu+energy,interval=1s,rows=2,tags=16"
 #define LEAST_OF_CHILD LEAST ",scope_paths=256,scope_threads=32" /* there may be many */
 
-static bool start_for(const struct rm_asked *asked, const char *text, bool is_child)
+static bool start_for(const struct rm_run_request *asked, const char *text, bool is_child)
 {
     is_quiet = !is_set(text);
     const char *first = !is_quiet ? asked->options : is_child ? LEAST_OF_CHILD : LEAST;
@@ -540,13 +540,13 @@ static bool start_for(const struct rm_asked *asked, const char *text, bool is_ch
 static bool start_in_child(void)
 {
     static const pthread_mutex_t free_lock = PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP;
-    struct rm_asked asked;
+    struct rm_run_request asked;
     finish_lock = free_lock;
     end_lock = free_lock;
     owner = 0;
     monitor = NULL;
     plan = NULL;
-    if (!rm_asked_find(&asked) || !start_for(&asked, NULL, true)) {
+    if (!rm_run_request_read(&asked) || !start_for(&asked, NULL, true)) {
         release();
         return false;
     }
@@ -566,8 +566,8 @@ __attribute__((constructor)) void rm_autorun_load(void)
     }
     is_loaded = true;
     const char *text = secure_getenv("RESMON");
-    struct rm_asked asked = {.options = ""};
-    bool is_asked = rm_asked_find(&asked);
+    struct rm_run_request asked = {.options = ""};
+    bool is_asked = rm_run_request_read(&asked);
     if (!is_set(text) && !is_asked) {
         return;
     }

@@ -149,8 +149,8 @@ static resmon_status find_process(struct rm_collect *collect)
 static resmon_status open_root(struct rm_collect *collect, const char *fs_root)
 {
     resmon_status status = rm_root_open(&collect->root, fs_root);
-    bool is_said = status != RESMON_OK && fs_root != NULL;
-    return is_said ? rm_error_within(status, "fs_root") : status;
+    bool is_given = status != RESMON_OK && fs_root != NULL;
+    return is_given ? rm_error_within(status, "fs_root") : status;
 }
 
 static resmon_status begin(struct rm_collect *collect, const char *fs_root, uint64_t flags)
@@ -311,6 +311,19 @@ resmon_status rm_collect_open_proc(const struct rm_collect *collect, struct rm_f
     char path[RM_FILE_PATH_BYTES];
     (void)snprintf(path, sizeof path, "%s/%s", collect->proc_dir, name);
     return rm_file_open(file, &collect->root, path);
+}
+
+resmon_status rm_collect_read_stat(const struct rm_root *root, struct rm_scratch *scratch,
+                                   uint64_t pid, struct rm_pid_stat *ret_stat)
+{
+    char path[64];
+    struct rm_text text;
+    (void)snprintf(path, sizeof path, "proc/%llu/stat", (unsigned long long)pid);
+    resmon_status status = rm_file_read_once(root, path, scratch, &text);
+    if (status == RESMON_OK && !rm_pid_stat_parse(text, ret_stat)) {
+        return rm_error(RESMON_EFORMAT, "/%s does not have the form that proc(5) describes", path);
+    }
+    return status;
 }
 
 const struct rm_cgroup *rm_collect_used_group(const struct rm_collect *collect)

@@ -17,6 +17,7 @@
 #include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/time.h>
 
 #include <resmon/monitor.h>
 #include <resmon/run.h>
@@ -282,6 +283,15 @@ static inline double rm_collect_of_host(const struct rm_collect *collect, double
 /** Opens "`proc_dir`/`name`". */
 resmon_status rm_collect_open_proc(const struct rm_collect *collect, struct rm_file *file,
                                    const char *name);
+
+/** Reads "proc/PID/stat" of any process. */
+resmon_status rm_collect_read_stat(const struct rm_root *root, struct rm_scratch *scratch,
+                                   uint64_t pid, struct rm_pid_stat *ret_stat);
+
+static inline double rm_collect_seconds(const struct timeval *time)
+{
+    return (double)time->tv_sec + (double)time->tv_usec * 1e-6;
+}
 
 /** Threads of the library among the process's threads; 0 for another process. */
 double rm_collect_own_threads(const struct rm_collect *collect);

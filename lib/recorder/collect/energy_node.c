@@ -11,6 +11,29 @@
 #include "carbon/power.h"
 #include "collect/collect.h"
 
+/* Reads the counters of a domain: their energy at `ret_ns`.  False: they are dead, and a model
+ * replaces them. */
+static bool read_counters(struct rm_collect *collect, enum rm_energy_domain domain,
+                          double *ret_joules, int64_t *ret_ns, bool *ret_is_known)
+{
+    enum rm_zone_life life = rm_collect_read_zones(collect, domain);
+    *ret_is_known = life == RM_ZONES_LIVE;
+    if (life != RM_ZONES_DEAD && (*ret_is_known || *ret_ns == 0)) {
+        *ret_joules = collect->zones.sums[domain];
+        *ret_ns = collect->now_ns;
+    }
+    return life != RM_ZONES_DEAD;
+}
+
+static void turn_to_model(struct rm_collect *collect, enum rm_energy_domain domain,
+                          const char *model)
+{
+    char text[sizeof collect->remark];
+    rm_energy_zones_describe_model(&collect->zones, domain, model, text, sizeof text);
+    rm_collect_remark(collect, text);
+    collect->provenance = RESMON_PROVENANCE_MODELLED;
+}
+
 /* ---- collector energy_cpu ------------------------------------------------------------------- */
 
 /*
@@ -87,34 +110,6 @@ static double advance_cpu_model(struct rm_collect *collect, struct cpu_state *st
     return state->joules;
 }
 
-/* False: the counters are dead, and the model replaces them. */
-static bool read_cpu_counters(struct rm_collect *collect, double *ret_joules)
-{
-    struct rm_found *found = &collect->found;
-    enum rm_zone_life life = rm_collect_read_zones(collect, RM_ZONE_PACKAGE);
-    if (life == RM_ZONES_DEAD) {
-        return false;
-    }
-    bool is_first = found->cpu_j_ns == 0;
-    found->is_cpu_known = life == RM_ZONES_LIVE;
-    if (found->is_cpu_known || is_first) {
-        found->cpu_j = collect->zones.sums[RM_ZONE_PACKAGE];
-        found->cpu_j_ns = collect->now_ns;
-    }
-    *ret_joules = found->is_cpu_known ? found->cpu_j : RM_NAN;
-    return true;
-}
-
-static void turn_cpu_to_model(struct rm_collect *collect, struct cpu_state *state)
-{
-    char text[sizeof collect->remark];
-    rm_energy_zones_describe_model(&collect->zones, RM_ZONE_PACKAGE, state->model, text,
-                                   sizeof text);
-    rm_collect_remark(collect, text);
-    state->is_measured = false;
-    collect->provenance = RESMON_PROVENANCE_MODELLED;
-}
-
 static resmon_status read_cpu_model(struct rm_collect *collect, struct cpu_state *state,
                                     double joules, double *ret_joules)
 {
@@ -136,13 +131,20 @@ static resmon_status read_cpu_model(struct rm_collect *collect, struct cpu_state
 static resmon_status read_cpu(struct rm_collect *collect, void *state_, double *values)
 {
     struct cpu_state *state = state_;
+    struct rm_found *found = &collect->found;
     double joules = advance_cpu_model(collect, state); /* in case the counters are dead */
-    if (state->is_measured && !read_cpu_counters(collect, &values[0])) {
-        turn_cpu_to_model(collect, state);
+    resmon_status status = RESMON_OK;
+    if (state->is_measured && !read_counters(collect, RM_ZONE_PACKAGE, &found->cpu_j,
+                                             &found->cpu_j_ns, &found->is_cpu_known)) {
+        turn_to_model(collect, RM_ZONE_PACKAGE, state->model);
+        state->is_measured = false;
     }
-    resmon_status status =
-        state->is_measured ? RESMON_OK : read_cpu_model(collect, state, joules, &values[0]);
-    collect->found.is_cpu_measured = state->is_measured;
+    if (state->is_measured) {
+        values[0] = found->is_cpu_known ? found->cpu_j : RM_NAN;
+    } else {
+        status = read_cpu_model(collect, state, joules, &values[0]);
+    }
+    found->is_cpu_measured = state->is_measured;
     values[0] = rm_collect_of_host(collect, values[0]);
     return status;
 }
@@ -280,33 +282,6 @@ static resmon_status choose_ram_model(struct rm_collect *collect, struct ram_sta
     return RESMON_OK;
 }
 
-/* False: the counters are dead, and a model replaces them. */
-static bool read_ram_counters(struct rm_collect *collect)
-{
-    struct rm_found *found = &collect->found;
-    enum rm_zone_life life = rm_collect_read_zones(collect, RM_ZONE_DRAM);
-    found->is_ram_known = life == RM_ZONES_LIVE;
-    if (life != RM_ZONES_DEAD && (found->is_ram_known || found->ram_j_ns == 0)) {
-        found->ram_j = collect->zones.sums[RM_ZONE_DRAM];
-        found->ram_j_ns = collect->now_ns;
-    }
-    return life != RM_ZONES_DEAD;
-}
-
-static resmon_status turn_ram_to_model(struct rm_collect *collect, struct ram_state *state)
-{
-    char text[sizeof collect->remark];
-    resmon_status status = choose_ram_model(collect, state);
-    if (status == RESMON_OK) {
-        rm_energy_zones_describe_model(&collect->zones, RM_ZONE_DRAM, state->model, text,
-                                       sizeof text);
-        rm_collect_remark(collect, text);
-        state->is_measured = false;
-        collect->provenance = RESMON_PROVENANCE_MODELLED;
-    }
-    return status;
-}
-
 static resmon_status read_ram(struct rm_collect *collect, void *state_, double *values)
 {
     struct ram_state *state = state_;
@@ -314,11 +289,14 @@ static resmon_status read_ram(struct rm_collect *collect, void *state_, double *
     if (state->first_ns == 0) {
         state->first_ns = collect->begin != NULL ? collect->begin->at_ns : collect->now_ns;
     }
-    if (state->is_measured && !read_ram_counters(collect)) {
-        resmon_status status = turn_ram_to_model(collect, state);
+    if (state->is_measured && !read_counters(collect, RM_ZONE_DRAM, &found->ram_j, &found->ram_j_ns,
+                                             &found->is_ram_known)) {
+        resmon_status status = choose_ram_model(collect, state);
         if (status != RESMON_OK) {
             return status;
         }
+        turn_to_model(collect, RM_ZONE_DRAM, state->model);
+        state->is_measured = false;
     }
     found->is_ram_measured = state->is_measured;
     if (!state->is_measured) {

@@ -19,14 +19,10 @@
 
 static int64_t parent_of(struct rm_collect *collect, int64_t pid)
 {
-    char path[64];
-    struct rm_text text;
     struct rm_pid_stat stat;
-    (void)snprintf(path, sizeof path, "proc/%lld/stat", (long long)pid);
-    return rm_file_read_once(&collect->root, path, &collect->scratch, &text) == RESMON_OK &&
-                   rm_pid_stat_parse(text, &stat)
-               ? (int64_t)stat.ppid
-               : -1;
+    resmon_status status =
+        rm_collect_read_stat(&collect->root, &collect->scratch, (uint64_t)pid, &stat);
+    return status == RESMON_OK ? (int64_t)stat.ppid : -1;
 }
 
 static bool is_in_tree(struct rm_collect *collect, int64_t pid)

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "collect/collect.h"
 #include "os/own_usage.h"
 #include "os/proc_pid.h"
 #include "os/task_walk.h"
@@ -91,11 +92,6 @@ static bool takes_in_orphans(void)
            (prctl(PR_GET_CHILD_SUBREAPER, &is_subreaper, 0UL, 0UL, 0UL) == 0 && is_subreaper != 0);
 }
 
-static double seconds_of(const struct timeval *time)
-{
-    return (double)time->tv_sec + (double)time->tv_usec * 1e-6;
-}
-
 /* The kernel's account of children waited for has storage I/O.  I/O calls are taken from our own
  * account, from which the library's own I/O is subtracted. */
 static struct rm_reaped read_account(struct rm_reaper *reaper, long *ret_faults)
@@ -108,7 +104,7 @@ static struct rm_reaped read_account(struct rm_reaper *reaper, long *ret_faults)
     for (size_t f = 0; f < RM_IO_FIELDS; f++) {
         sum.io[f] = (double)all[f];
     }
-    sum.cpu_s = seconds_of(&usage.ru_utime) + seconds_of(&usage.ru_stime);
+    sum.cpu_s = rm_collect_seconds(&usage.ru_utime) + rm_collect_seconds(&usage.ru_stime);
     sum.io[RM_IO_READ_BYTES] = 512.0 * (double)usage.ru_inblock;
     sum.io[RM_IO_WRITE_BYTES] = 512.0 * (double)usage.ru_oublock;
     *ret_faults = usage.ru_minflt;
@@ -141,30 +137,16 @@ struct search {
     uint64_t child_start; /* in ticks since boot */
 };
 
-static bool find_start(const struct search *search, uint64_t pid, uint64_t *ret_ticks)
-{
-    char path[64];
-    struct rm_text text;
-    struct rm_pid_stat stat;
-    (void)snprintf(path, sizeof path, "proc/%llu/stat", (unsigned long long)pid);
-    if (rm_file_read_once(search->root, path, search->scratch, &text) != RESMON_OK ||
-        !rm_pid_stat_parse(text, &stat)) {
-        return false;
-    }
-    *ret_ticks = stat.starttime;
-    return true;
-}
-
 /* Within the same tick, the smaller pid is older: pids are allocated in order. */
 static bool note_other(void *context, uint32_t pid, uint32_t thread)
 {
     const struct search *search = context;
     struct rm_reaper *reaper = search->reaper;
-    uint64_t start;
-    bool is_other =
-        pid == thread && pid != reaper->pid && pid != reaper->child &&
-        find_start(search, pid, &start) &&
-        (start < search->child_start || (start == search->child_start && pid < reaper->child));
+    struct rm_pid_stat stat;
+    bool is_other = pid == thread && pid != reaper->pid && pid != reaper->child &&
+                    rm_collect_read_stat(search->root, search->scratch, pid, &stat) == RESMON_OK &&
+                    (stat.starttime < search->child_start ||
+                     (stat.starttime == search->child_start && pid < reaper->child));
     if (is_other && reaper->other_count < RM_REAPER_OTHERS) {
         reaper->others[reaper->other_count++] = pid;
     }
@@ -187,9 +169,11 @@ void rm_reaper_open(struct rm_reaper *reaper, const struct rm_root *root,
     if (!takes_in_orphans()) {
         return;
     }
+    struct rm_pid_stat stat;
     struct search search = {.reaper = reaper, .root = root, .scratch = scratch};
     *reaper = (struct rm_reaper){.pid = pid, .child = child};
-    if (find_start(&search, child, &search.child_start)) {
+    if (rm_collect_read_stat(root, scratch, child, &stat) == RESMON_OK) {
+        search.child_start = stat.starttime;
         (void)rm_task_walk(root, (uint32_t)pid, note_other, &search);
     }
     (void)rm_own_io_open(&reaper->io);

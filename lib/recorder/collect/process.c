@@ -101,18 +101,13 @@ static void close_stat(void *state_)
     rm_file_close(&state->status);
 }
 
-static double seconds_of(const struct timeval *time)
-{
-    return (double)time->tv_sec + (double)time->tv_usec * 1e-6;
-}
-
 /* For our own process, one call returns more than the stat file. */
 static void read_own(double *values)
 {
     struct rusage usage;
     if (getrusage(RUSAGE_SELF, &usage) == 0) {
-        values[USER] = seconds_of(&usage.ru_utime);
-        values[SYSTEM] = seconds_of(&usage.ru_stime);
+        values[USER] = rm_collect_seconds(&usage.ru_utime);
+        values[SYSTEM] = rm_collect_seconds(&usage.ru_stime);
         values[VOLUNTARY] = (double)usage.ru_nvcsw;
         values[INVOLUNTARY] = (double)usage.ru_nivcsw;
     }

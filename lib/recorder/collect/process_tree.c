@@ -134,7 +134,7 @@ static resmon_status read_member_file(struct rm_process_tree *tree, struct rm_co
 
 /* fstat() of the open directory saves the path lookup, which is most of the cost. */
 static bool stat_fds(struct rm_process_tree *tree, const struct rm_collect *collect,
-                        struct rm_tree_member *member, uint64_t *ret_count)
+                     struct rm_tree_member *member, uint64_t *ret_count)
 {
     char path[64];
     int fd;
@@ -232,7 +232,7 @@ static bool read_statm(struct rm_process_tree *tree, struct rm_collect *collect,
 
 /* Finds a living thread that has the memory of a member whose main thread has ended. */
 static void find_memory_thread(struct rm_process_tree *tree, struct rm_collect *collect,
-                         struct rm_tree_member *member)
+                               struct rm_tree_member *member)
 {
     static const int files[] = {RM_TREE_STATM, RM_TREE_FD_DIRECTORY};
     char dir[64];
@@ -447,7 +447,7 @@ struct search {
 
 /* Collects pids that are not members yet; true: there may be more than fit. */
 static bool list_new(struct search *search, struct rm_text text, uint64_t new_pids[NEW_PIDS],
-                       size_t *ret_count)
+                     size_t *ret_count)
 {
     uint64_t pid;
     *ret_count = 0;
@@ -513,19 +513,16 @@ static bool is_parent(const struct rm_process_tree *tree, uint64_t pid)
 static bool visit_process(void *context, const char *name)
 {
     struct search *search = context;
-    char path[64];
-    struct rm_text text;
     struct rm_pid_stat stat;
     uint64_t pid;
     if (!parse_number(name, &pid) || find_member(search->tree, pid) != NULL) {
         return true;
     }
-    (void)snprintf(path, sizeof path, "proc/%llu/stat", (unsigned long long)pid);
     resmon_status status =
-        rm_file_read_once(&search->collect->root, path, &search->collect->scratch, &text);
+        rm_collect_read_stat(&search->collect->root, &search->collect->scratch, pid, &stat);
     note_missing(search->tree, is_end_of_process(status) ? RESMON_OK : status);
-    if (status == RESMON_OK && rm_pid_stat_parse(text, &stat) &&
-        is_parent(search->tree, stat.ppid) && !rm_reaper_is_other(&search->tree->reaper, pid)) {
+    if (status == RESMON_OK && is_parent(search->tree, stat.ppid) &&
+        !rm_reaper_is_other(&search->tree->reaper, pid)) {
         size_t before = search->tree->count;
         add_member(search->tree, search->collect, pid);
         search->has_changed |= search->tree->count > before; /* a full tree ends the loop */

@@ -185,8 +185,8 @@ static void stretch(struct rm_cadence *cadence, const struct rm_schedules *sched
 }
 
 /* Takes samples more often first, then restores the source with the lowest cost. */
-static void let_go(struct rm_cadence *cadence, const struct rm_schedules *schedules, double total,
-                   uint64_t sample)
+static void restore_rate(struct rm_cadence *cadence, const struct rm_schedules *schedules,
+                         double total, uint64_t sample)
 {
     double most = cadence->max_overhead * CALM;
     struct rm_schedule *cheapest = NULL;
@@ -217,6 +217,6 @@ void rm_cadence_balance(struct rm_cadence *cadence, const struct rm_schedules *s
     if (total > cadence->max_overhead) {
         stretch(cadence, schedules, sample);
     } else {
-        let_go(cadence, schedules, total, sample);
+        restore_rate(cadence, schedules, total, sample);
     }
 }

@@ -33,8 +33,8 @@ struct rm_gpus {
 
     /* Guards the members below. */
     pthread_mutex_t lock;
-    struct rm_condition asked;
-    struct rm_condition answered;
+    struct rm_condition work_ready;
+    struct rm_condition work_done;
     bool is_open, is_stopping, has_ended;
     bool is_left; /* set by rm_gpus_stop(): the thread frees the object */
     resmon_status status;
@@ -72,13 +72,13 @@ static resmon_status open_all(struct rm_gpus *gpus)
     return RESMON_OK;
 }
 
-static void tell_open(struct rm_gpus *gpus, resmon_status status)
+static void signal_open(struct rm_gpus *gpus, resmon_status status)
 {
     (void)pthread_mutex_lock(&gpus->lock);
     gpus->is_open = true;
     gpus->status = status;
     (void)rm_text_set(gpus->why, sizeof gpus->why, status != RESMON_OK ? resmon_last_error() : "");
-    rm_condition_signal(&gpus->answered);
+    rm_condition_signal(&gpus->work_done);
     (void)pthread_mutex_unlock(&gpus->lock);
 }
 
@@ -87,7 +87,7 @@ static bool wait_for_request(struct rm_gpus *gpus, uint64_t *ret_request, unsign
 {
     (void)pthread_mutex_lock(&gpus->lock);
     while (!gpus->is_stopping && gpus->requested == gpus->served) {
-        (void)rm_condition_wait(&gpus->asked, &gpus->lock, RM_WAIT_FOR_EVER);
+        (void)rm_condition_wait(&gpus->work_ready, &gpus->lock, RM_WAIT_FOR_EVER);
     }
     bool is_stopping = gpus->is_stopping;
     *ret_request = gpus->requested;
@@ -113,7 +113,7 @@ static void serve(struct rm_gpus *gpus)
         gpus->readings = gpus->fresh;
         gpus->fresh = before;
         gpus->served = request;
-        rm_condition_signal(&gpus->answered);
+        rm_condition_signal(&gpus->work_done);
         (void)pthread_mutex_unlock(&gpus->lock);
     }
 }
@@ -131,7 +131,7 @@ static void *run_thread(void *context)
 {
     struct rm_gpus *gpus = context;
     resmon_status status = open_all(gpus);
-    tell_open(gpus, status);
+    signal_open(gpus, status);
     if (status == RESMON_OK) {
         serve(gpus);
     }
@@ -140,7 +140,7 @@ static void *run_thread(void *context)
     gpus->nvml = NULL;
     gpus->has_ended = true;
     bool is_left = gpus->is_left;
-    rm_condition_signal(&gpus->answered);
+    rm_condition_signal(&gpus->work_done);
     (void)pthread_mutex_unlock(&gpus->lock);
     if (is_left) {
         free_all(gpus);
@@ -154,7 +154,7 @@ static void *run_thread(void *context)
 static bool wait_until(struct rm_gpus *gpus, bool (*has_come)(const struct rm_gpus *),
                        int64_t until_ns)
 {
-    while (!has_come(gpus) && rm_condition_wait(&gpus->answered, &gpus->lock, until_ns)) {
+    while (!has_come(gpus) && rm_condition_wait(&gpus->work_done, &gpus->lock, until_ns)) {
     }
     return has_come(gpus);
 }
@@ -193,7 +193,7 @@ static void stop(struct rm_gpus *gpus)
     pthread_t thread = gpus->thread;
     (void)pthread_mutex_lock(&gpus->lock);
     gpus->is_stopping = true;
-    rm_condition_signal(&gpus->asked);
+    rm_condition_signal(&gpus->work_ready);
     bool is_over = wait_for(gpus, has_ended, STOP_NS);
     gpus->is_left = !is_over;
     (void)pthread_mutex_unlock(&gpus->lock);
@@ -294,7 +294,7 @@ bool rm_gpus_read(struct rm_gpus *gpus, unsigned parts, int64_t since_ns,
     if (is_there && !is_wanted(gpus, parts, since_ns)) {
         gpus->requested++;
         gpus->parts = parts;
-        rm_condition_signal(&gpus->asked);
+        rm_condition_signal(&gpus->work_ready);
         is_there = wait_until(gpus, is_served, until_ns);
     }
     gpus->is_late = !is_there;

@@ -106,7 +106,7 @@ static void free_memory(struct rm_lane *lane)
     rm_free(lane);
 }
 
-static void let_go(struct rm_lane *lane)
+static void lane_unref(struct rm_lane *lane)
 {
     if (__atomic_sub_fetch(&lane->references, 1, __ATOMIC_ACQ_REL) > 0) {
         return;
@@ -124,7 +124,7 @@ static void let_go(struct rm_lane *lane)
 void rm_lane_free(struct rm_lane *lane)
 {
     if (lane != NULL) {
-        let_go(lane);
+        lane_unref(lane);
     }
 }
 
@@ -465,7 +465,7 @@ static void *run_thread(void *context)
     lane->is_done = true;
     rm_condition_signal(&lane->ended);
     (void)pthread_mutex_unlock(&lane->lock);
-    let_go(lane);
+    lane_unref(lane);
     return NULL;
 }
 

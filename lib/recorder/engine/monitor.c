@@ -436,22 +436,22 @@ void rm_monitor_end_with_program(resmon_monitor *monitor)
     }
     if (monitor->stacks == NULL) {
         stop_scopes(monitor);
-        rm_sampling_ask_for_end(&monitor->sampling);
+        rm_sampling_request_end(&monitor->sampling);
     }
 }
 
 #define END_TRIES 20 /* waiting for the process by its parent may take a moment */
 
 /* Reads how an observed process ended that is not our child, unless that was set. */
-static void learn_end(resmon_monitor *monitor)
+static void read_end(resmon_monitor *monitor)
 {
     uint32_t status;
-    struct rm_end_record said;
+    struct rm_end_record known;
     const struct timespec wait = {.tv_nsec = RM_NS_PER_MS};
     struct pollfd ended = {.fd = monitor->observed_end, .events = POLLIN};
-    rm_end_load(monitor->block.header, &said);
-    bool is_said = said.reason != RESMON_END_UNKNOWN;
-    for (int tries = 0; !is_said && tries < END_TRIES && poll(&ended, 1, 0) == 1; tries++) {
+    rm_end_load(monitor->block.header, &known);
+    bool is_known = known.reason != RESMON_END_UNKNOWN;
+    for (int tries = 0; !is_known && tries < END_TRIES && poll(&ended, 1, 0) == 1; tries++) {
         if (rm_process_end_learn(ended.fd, (uint32_t)monitor->sampling.sampler.collect.pid,
                                  &status)) {
             const resmon_run_end end = rm_end_of_status((int)status);
@@ -472,7 +472,7 @@ static void finish(resmon_monitor *monitor)
     stop_scopes(monitor);
     rm_sampling_end(&monitor->sampling);
     if (monitor->observed_end >= 0) {
-        learn_end(monitor);
+        read_end(monitor);
     }
     rm_own_memory_note(&monitor->own);
     (void)pthread_mutex_lock(&monitor->label_lock);
@@ -686,16 +686,16 @@ resmon_status rm_monitor_set_usage(resmon_monitor *monitor, const resmon_run_usa
 
 void rm_monitor_note_exit(resmon_monitor *monitor, int exit_status)
 {
-    struct rm_end_record said;
-    rm_end_load(monitor->block.header, &said);
-    bool is_said = said.reason != RESMON_END_UNKNOWN;
-    if (exit_status != 0 && (!is_said || said.reason == RESMON_END_FAILED)) {
+    struct rm_end_record known;
+    rm_end_load(monitor->block.header, &known);
+    bool is_known = known.reason != RESMON_END_UNKNOWN;
+    if (exit_status != 0 && (!is_known || known.reason == RESMON_END_FAILED)) {
         (void)rm_monitor_set_end(
-            monitor,
-            &(resmon_run_end){.reason = RESMON_END_FAILED,
-                              .exit_status = said.exit_status != 0 ? said.exit_status : exit_status,
-                              .signal_number = is_said ? said.signal_number : 0,
-                              .text = is_said ? said.text : ""});
+            monitor, &(resmon_run_end){.reason = RESMON_END_FAILED,
+                                       .exit_status =
+                                           known.exit_status != 0 ? known.exit_status : exit_status,
+                                       .signal_number = is_known ? known.signal_number : 0,
+                                       .text = is_known ? known.text : ""});
     }
 }
 

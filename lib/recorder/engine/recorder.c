@@ -40,7 +40,7 @@ enum step { NOTHING, MAKE, PUBLISH, END };
 struct rm_recorder {
     pthread_mutex_t lock; /* guards the next seven */
     struct rm_condition changed;
-    enum step asked, done;
+    enum step requested, done;
     bool is_given_up; /* END: what is not published is removed */
     int owners;       /* references: the monitor and the thread */
     resmon_status status;
@@ -262,12 +262,12 @@ static void say_done(struct rm_recorder *recorder, enum step step, resmon_status
 static enum step wait_for(struct rm_recorder *recorder, enum step least, int64_t until_ns)
 {
     (void)pthread_mutex_lock(&recorder->lock);
-    while (recorder->asked < least &&
+    while (recorder->requested < least &&
            rm_condition_wait(&recorder->changed, &recorder->lock, until_ns)) {
     }
-    enum step asked = recorder->asked;
+    enum step requested = recorder->requested;
     (void)pthread_mutex_unlock(&recorder->lock);
-    return asked;
+    return requested;
 }
 
 static void free_recorder(struct rm_recorder *recorder)
@@ -295,7 +295,7 @@ static void *fold_left(void *unused)
 }
 
 /* On a thread of its own, as the recordings of dead programs may be on a slow file system. */
-static void look_after_the_dead(void)
+static void merge_leftovers(void)
 {
     pthread_t thread;
     const struct rm_thread_work work = {"rm-fold", RM_STACK_SMALL, fold_left, NULL};
@@ -363,7 +363,7 @@ static resmon_status work(struct rm_recorder *recorder)
         return status;
     }
     say_done(recorder, PUBLISH, status);
-    look_after_the_dead();
+    merge_leftovers();
     copy_until_end(recorder);
     return copy_last(recorder);
 }
@@ -388,7 +388,7 @@ static void *run_thread(void *recorder_)
 static void ask(struct rm_recorder *recorder, enum step step)
 {
     (void)pthread_mutex_lock(&recorder->lock);
-    recorder->asked = recorder->asked > step ? recorder->asked : step;
+    recorder->requested = recorder->requested > step ? recorder->requested : step;
     rm_condition_signal(&recorder->changed);
     (void)pthread_mutex_unlock(&recorder->lock);
 }
@@ -437,10 +437,10 @@ resmon_status rm_recorder_make(const char *path, uint64_t bytes, bool is_remote,
     if (recorder == NULL) {
         return rm_error(RESMON_ENOMEM, "out of memory for the recording %s", path);
     }
-    const struct rm_thread_work told = {"rm-record", RM_STACK_SMALL, run_thread, recorder};
+    const struct rm_thread_work thread_work = {"rm-record", RM_STACK_SMALL, run_thread, recorder};
     recorder->owners = 2;
     recorder->is_remote = is_remote;
-    if (rm_thread_start(&recorder->thread, &told) != RESMON_OK) {
+    if (rm_thread_start(&recorder->thread, &thread_work) != RESMON_OK) {
         free_recorder(recorder);
         return rm_error(RESMON_ENOTSUP, "cannot start the thread that writes the recording");
     }
@@ -501,8 +501,8 @@ void rm_recorder_free(struct rm_recorder *recorder, bool is_inherited)
         return; /* a forked child has no thread, and its memory ends with it */
     }
     (void)pthread_mutex_lock(&recorder->lock);
-    recorder->is_given_up = recorder->asked < PUBLISH;
-    bool only_waits = recorder->asked < END;
+    recorder->is_given_up = recorder->requested < PUBLISH;
+    bool only_waits = recorder->requested < END;
     (void)pthread_mutex_unlock(&recorder->lock);
     if (only_waits) {
         ask(recorder, END);

@@ -51,7 +51,7 @@ static void set_failure(struct rm_source_record *record, resmon_status status, c
 static int64_t least_interval(const struct rm_sampler *sampler,
                               const struct rm_collector *collector)
 {
-    bool is_asked_for = sampler->options->said.interval_ms != 0;
+    bool is_asked_for = sampler->options->given.interval_ms != 0;
     return is_asked_for || collector->own_interval_ns < collector->min_interval_ns
                ? collector->min_interval_ns
                : collector->own_interval_ns;

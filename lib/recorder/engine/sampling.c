@@ -82,7 +82,7 @@ static void wait_for_work(struct rm_sampling *sampling)
     until_ns =
         sampling->sampler.next_events_ns < until_ns ? sampling->sampler.next_events_ns : until_ns;
     while (sampling->stage == RM_SAMPLING_RUNNING && sampling->requested == sampling->served &&
-           rm_condition_wait(&sampling->asked, &sampling->lock, until_ns)) {
+           rm_condition_wait(&sampling->work_ready, &sampling->lock, until_ns)) {
     }
 }
 
@@ -100,12 +100,12 @@ static bool pass_deadlines(struct rm_sampling *sampling, int64_t now_ns)
     return passed > 0;
 }
 
-static void answer(struct rm_sampling *sampling, uint64_t requested)
+static void complete(struct rm_sampling *sampling, uint64_t requested)
 {
     (void)pthread_mutex_lock(&sampling->lock);
     sampling->served = requested;
     (void)pthread_mutex_unlock(&sampling->lock);
-    rm_condition_signal(&sampling->answered); /* the waiting thread finds the lock free */
+    rm_condition_signal(&sampling->work_done); /* the waiting thread finds the lock free */
 }
 
 static void take_samples(struct rm_sampling *sampling)
@@ -117,7 +117,7 @@ static void take_samples(struct rm_sampling *sampling)
     int64_t first_ns = sampler->begin != NULL ? rm_clock_monotonic_ns() : start_ns;
     rm_sampler_take(sampler, first_ns, RM_SAMPLE_ALL);
     rm_sampler_take_events(sampler, first_ns);
-    answer(sampling, 1);
+    complete(sampling, 1);
     while (!is_stopping) {
         (void)pthread_mutex_lock(&sampling->lock);
         wait_for_work(sampling);
@@ -136,21 +136,21 @@ static void take_samples(struct rm_sampling *sampling)
         rm_collect_poll(&sampler->collect, now_ns);
         rm_sampler_take_events(sampler, now_ns);
         if (is_asked) {
-            answer(sampling, requested);
+            complete(sampling, requested);
         }
     }
 }
 
 /* True: run; false: stopped before. */
-static bool tell_open_and_wait(struct rm_sampling *sampling, resmon_status status)
+static bool signal_open_and_wait(struct rm_sampling *sampling, resmon_status status)
 {
     (void)pthread_mutex_lock(&sampling->lock);
     sampling->open_status = status;
     (void)rm_text_set(sampling->open_error, sizeof sampling->open_error, resmon_last_error());
     sampling->stage = RM_SAMPLING_OPEN;
-    rm_condition_signal(&sampling->answered);
+    rm_condition_signal(&sampling->work_done);
     while (sampling->stage == RM_SAMPLING_OPEN) {
-        (void)rm_condition_wait(&sampling->asked, &sampling->lock, RM_WAIT_FOR_EVER);
+        (void)rm_condition_wait(&sampling->work_ready, &sampling->lock, RM_WAIT_FOR_EVER);
     }
     bool is_running = sampling->stage == RM_SAMPLING_RUNNING;
     (void)pthread_mutex_unlock(&sampling->lock);
@@ -162,7 +162,7 @@ static void *run_thread(void *context)
     struct rm_sampling *sampling = context;
     rm_kept_isolate_thread();
     resmon_status status = rm_sampler_open(&sampling->sampler);
-    if (tell_open_and_wait(sampling, status)) {
+    if (signal_open_and_wait(sampling, status)) {
         take_samples(sampling);
     }
     rm_sampler_close_sources(&sampling->sampler);
@@ -206,7 +206,7 @@ resmon_status rm_sampling_wait_open(struct rm_sampling *sampling)
 {
     int cancel_state = lock_against_cancel(sampling);
     while (sampling->stage == RM_SAMPLING_OPENING) {
-        (void)rm_condition_wait(&sampling->answered, &sampling->lock, RM_WAIT_FOR_EVER);
+        (void)rm_condition_wait(&sampling->work_done, &sampling->lock, RM_WAIT_FOR_EVER);
     }
     unlock_again(sampling, cancel_state);
     return sampling->open_status == RESMON_OK
@@ -217,14 +217,14 @@ resmon_status rm_sampling_wait_open(struct rm_sampling *sampling)
 /* The number of the requested sample. */
 static uint64_t take_ticket(struct rm_sampling *sampling)
 {
-    rm_condition_signal(&sampling->asked);
+    rm_condition_signal(&sampling->work_ready);
     return ++sampling->requested;
 }
 
 static void wait_for_ticket(struct rm_sampling *sampling, uint64_t ticket)
 {
     while (sampling->served < ticket) {
-        (void)rm_condition_wait(&sampling->answered, &sampling->lock, RM_WAIT_FOR_EVER);
+        (void)rm_condition_wait(&sampling->work_done, &sampling->lock, RM_WAIT_FOR_EVER);
     }
 }
 
@@ -252,11 +252,11 @@ static void ask_for_end(struct rm_sampling *sampling)
     sampling->requested += sampling->stage == RM_SAMPLING_RUNNING ? 1 : 0;
     if (sampling->stage != RM_SAMPLING_NONE) {
         sampling->stage = RM_SAMPLING_STOPPING;
-        rm_condition_signal(&sampling->asked);
+        rm_condition_signal(&sampling->work_ready);
     }
 }
 
-void rm_sampling_ask_for_end(struct rm_sampling *sampling)
+void rm_sampling_request_end(struct rm_sampling *sampling)
 {
     int cancel_state = lock_against_cancel(sampling);
     ask_for_end(sampling);

@@ -36,8 +36,8 @@ struct rm_sampling {
 
     /* Guards the members below. */
     pthread_mutex_t lock;
-    struct rm_condition asked;    /* a request for the thread */
-    struct rm_condition answered; /* a response of the thread */
+    struct rm_condition work_ready; /* a request for the thread */
+    struct rm_condition work_done;  /* a response of the thread */
     enum rm_sampling_stage stage;
     uint64_t requested; /* number of requested samples */
     uint64_t served;
@@ -65,7 +65,7 @@ resmon_status rm_sampling_request(struct rm_sampling *sampling);
 
 /** Requests the last sample, after which the thread closes the sources and ends; does not wait.
  * No-op if repeated, or if no samples are taken. */
-void rm_sampling_ask_for_end(struct rm_sampling *sampling);
+void rm_sampling_request_end(struct rm_sampling *sampling);
 
 /** Requests the last sample, and waits until it is taken; the thread may still be closing sources.
  */

@@ -33,24 +33,24 @@ struct rm_stacks {
     bool is_stopping;               /* atomic */
     struct rm_condition is_stopped; /* signaled where no signal wakes the thread */
     pthread_mutex_t lock;           /* guards the members below */
-    pthread_cond_t answered;
+    pthread_cond_t work_done;
     bool has_begun;
     uint32_t number; /* kernel id of the thread */
 };
 
 /* ---- the thread ------------------------------------------------------------------------- */
 
-static void tell_begun(struct rm_stacks *stacks)
+static void signal_begun(struct rm_stacks *stacks)
 {
     (void)pthread_mutex_lock(&stacks->lock);
     stacks->has_begun = true;
     stacks->number = rm_thread_id();
-    (void)pthread_cond_signal(&stacks->answered);
+    (void)pthread_cond_signal(&stacks->work_done);
     (void)pthread_mutex_unlock(&stacks->lock);
 }
 
 /* CPU time of handlers is in the program's clocks only. */
-static void tell_cost(struct rm_stacks *stacks)
+static void publish_cost(struct rm_stacks *stacks)
 {
     struct rm_clock_pair start = stacks->round.terms.block.header->start;
     double ns_per_tick = rm_clock_ns_per_tick(start, rm_clock_read_pair());
@@ -72,7 +72,7 @@ static void make_rounds(struct rm_stacks *stacks, bool is_open)
             rm_stack_round_make(round);
             until_ns = now_ns + ROUND_NS;
             wakes = 0;
-            tell_cost(stacks);
+            publish_cost(stacks);
         } else if (is_open) {
             rm_stack_round_drain(round);
         }
@@ -91,7 +91,7 @@ static void *run_thread(void *context)
     } else {
         rm_stack_round_set_kinds(round, RESMON_STACKS_ALL, status, resmon_last_error());
     }
-    tell_begun(stacks);
+    signal_begun(stacks);
     make_rounds(stacks, is_open);
     if (is_open) {
         rm_stack_round_drain(round); /* page faults: their rings are closed at the stop */
@@ -102,7 +102,7 @@ static void *run_thread(void *context)
         rm_stack_round_close(round);
     }
     rm_stack_sampler_close();
-    tell_cost(stacks);
+    publish_cost(stacks);
     return NULL;
 }
 
@@ -136,7 +136,7 @@ static void watch_outside(struct rm_stacks *stacks, struct rm_outside *outside)
         }
         rm_outside_drain(outside);
         RM_STORE(&header->own_stacks_rss, rm_outside_bytes(outside));
-        tell_cost(stacks);
+        publish_cost(stacks);
         mark = rm_condition_mark(&stacks->is_stopped);
     }
 }
@@ -158,15 +158,15 @@ static void *run_outside(void *context)
             stacks, RESMON_STACKS_PEAK,
             rm_error(RESMON_ENOTSUP, "stacks at a peak can be taken of the own process only"));
     } else {
-        rm_outside_tell_kinds(outside);
+        rm_outside_write_kinds(outside);
     }
-    tell_begun(stacks);
+    signal_begun(stacks);
     if (status == RESMON_OK) {
         watch_outside(stacks, outside);
         rm_outside_finish(outside);
     }
     rm_outside_close(outside);
-    tell_cost(stacks);
+    publish_cost(stacks);
     return NULL;
 }
 
@@ -176,7 +176,7 @@ static void free_stacks(struct rm_stacks *stacks)
 {
     rm_stack_writer_close(&stacks->round.writer);
     (void)pthread_mutex_destroy(&stacks->lock);
-    (void)pthread_cond_destroy(&stacks->answered);
+    (void)pthread_cond_destroy(&stacks->work_done);
     rm_free(stacks);
 }
 
@@ -199,7 +199,7 @@ static struct rm_stacks *make(const struct rm_block *block, const struct rm_opti
         (options->values.stacks & (RESMON_STACKS_CPU | RESMON_STACKS_PEAK)) != 0;
     (void)getrusage(RUSAGE_SELF, &stacks->round.before);
     (void)pthread_mutex_init(&stacks->lock, NULL);
-    (void)pthread_cond_init(&stacks->answered, NULL);
+    (void)pthread_cond_init(&stacks->work_done, NULL);
     return stacks;
 }
 
@@ -228,7 +228,7 @@ static resmon_status start_thread(struct rm_stacks *stacks, void *(*run)(void *c
     (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
     (void)pthread_mutex_lock(&stacks->lock);
     while (!stacks->has_begun) {
-        (void)pthread_cond_wait(&stacks->answered, &stacks->lock);
+        (void)pthread_cond_wait(&stacks->work_done, &stacks->lock);
     }
     (void)pthread_mutex_unlock(&stacks->lock);
     (void)pthread_setcancelstate(cancel_state, NULL);

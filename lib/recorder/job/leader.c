@@ -39,7 +39,7 @@ static void decline(struct rm_leader *leader, const char *format, ...)
 }
 
 /* No process may be leader, for a reason that is logged. */
-static void complain(struct rm_leader *leader)
+static void log_reason(struct rm_leader *leader)
 {
     decline(leader,
             "cannot find out which process of this host leads: %.160s; set RESMON_LOCAL_RANK",
@@ -228,7 +228,7 @@ static void lead_by_lock(struct rm_leader *leader, bool is_local_rank_0)
     if (status == RESMON_EBUSY) {
         decline(leader, "another process of the job leads on this host");
     } else if (!leader->is_leader) {
-        complain(leader);
+        log_reason(leader);
     }
 }
 
@@ -257,7 +257,7 @@ void rm_leader_take(struct rm_leader *leader, const struct resmon_job *job, cons
     } else if (info->local_rank == 0) {
         leader->is_leader = true;
     } else {
-        complain(leader);
+        log_reason(leader);
     }
 }
 

@@ -42,16 +42,16 @@ static bool has_room(const char *path)
     return statvfs(path, &room) == 0 && (double)room.f_bavail * (double)room.f_frsize >= LEAST_ROOM;
 }
 
-bool rm_asked_find(struct rm_asked *ret_asked)
+bool rm_run_request_read(struct rm_run_request *ret_request)
 {
     const char *run = secure_getenv("RESMON_RUN");
     size_t length = run != NULL ? strcspn(run, ",") : 0;
-    if (length == 0 || length >= sizeof ret_asked->directory || run[0] != '/') {
+    if (length == 0 || length >= sizeof ret_request->directory || run[0] != '/') {
         return false;
     }
-    (void)rm_text_copy(ret_asked->directory, sizeof ret_asked->directory, run, length);
-    ret_asked->options = run + length + (run[length] == ',' ? 1 : 0);
-    return is_own_directory(ret_asked->directory) && has_room(ret_asked->directory);
+    (void)rm_text_copy(ret_request->directory, sizeof ret_request->directory, run, length);
+    ret_request->options = run + length + (run[length] == ',' ? 1 : 0);
+    return is_own_directory(ret_request->directory) && has_room(ret_request->directory);
 }
 
 /* ---- the tables --------------------------------------------------------------------------- */
@@ -139,9 +139,9 @@ static resmon_status copy_energy_root(struct rm_options *options)
 static resmon_status find_run(struct rm_options *options)
 {
     static unsigned count; /* atomic */
-    struct rm_asked asked;
+    struct rm_run_request request;
     bool is_asked = options->wants_scopes && options->values.pid == 0 &&
-                    options->values.cgroup == NULL && rm_asked_find(&asked);
+                    options->values.cgroup == NULL && rm_run_request_read(&request);
     if (!is_asked) {
         return RESMON_OK;
     }
@@ -150,7 +150,7 @@ static resmon_status find_run(struct rm_options *options)
     if (options->run_record == NULL) {
         return rm_error(RESMON_ENOMEM, "out of memory for the options of a monitor");
     }
-    (void)snprintf(options->run_record, room, "%s/%ld-%u.rec", asked.directory, (long)getpid(),
+    (void)snprintf(options->run_record, room, "%s/%ld-%u.rec", request.directory, (long)getpid(),
                    RM_FETCH_ADD(&count, 1));
     return RESMON_OK;
 }
@@ -258,7 +258,7 @@ static resmon_status read_all(const resmon_monitor_options *given, struct rm_opt
     if (status != RESMON_OK) {
         return status;
     }
-    options->said = *given;
+    options->given = *given;
     values.carbon = NULL;
     options->values = values;
     options->interval_ns = (int64_t)values.interval_ms * RM_NS_PER_MS;
@@ -318,8 +318,8 @@ static resmon_status refuse_stacks(const char *what, uint64_t stacks)
 resmon_status rm_needs_add(struct rm_needs *needs, const struct rm_options *options,
                            const char *what, uint64_t stacks, uint64_t events)
 {
-    uint64_t said = options->values.stacks;
-    if (stacks != 0 && said != 0 && (said & stacks) == 0) {
+    uint64_t set = options->values.stacks;
+    if (stacks != 0 && set != 0 && (set & stacks) == 0) {
         return refuse_stacks(what, stacks);
     }
     needs->stacks |= stacks;
@@ -368,8 +368,8 @@ void rm_needs_remark(const struct rm_needs *needs, const struct rm_options *opti
     resmon_monitor_options values = options->values;
     settle(needs, &values);
     values.scopes = options->meters; /* scope_counters is a meter */
-    rm_options_remark(&rm_monitor_options, &options->said, &values, text, room);
-    bool has_place = options->said.carbon != NULL;
+    rm_options_remark(&rm_monitor_options, &options->given, &values, text, room);
+    bool has_place = options->given.carbon != NULL;
     bool has_energy = (values.domains & RESMON_DOMAIN_ENERGY) != 0;
     const char *of_place = !has_energy && has_place ? "carbon has no effect without domains=energy"
                            : has_energy             ? options->place_remark
@@ -431,11 +431,11 @@ static const char *first_given(const struct rm_site *site)
 /* Warns once that the world average is used for a place that is not found. */
 static void warn_of_world_average(const struct rm_site *site, const struct rm_intensity *found)
 {
-    static int is_said; /* atomic */
+    static int is_warned; /* atomic */
     bool is_named =
         site->country[0] != '\0' || site->region[0] != '\0' || site->cloud_region[0] != '\0';
     if (found->basis != RESMON_CARBON_BASIS_WORLD ||
-        __atomic_exchange_n(&is_said, 1, __ATOMIC_RELAXED) != 0) {
+        __atomic_exchange_n(&is_warned, 1, __ATOMIC_RELAXED) != 0) {
         return;
     }
     rm_log(RESMON_LOG_WARNING,

@@ -78,7 +78,7 @@ struct rm_options {
     char *energy_root;              /* root of the energy counters; NULL: root of all files */
     struct rm_terms_of_place place; /* only valid with RESMON_DOMAIN_ENERGY */
     char place_remark[256];         /* unreadable parts of the place */
-    resmon_monitor_options said;    /* as given, to see which members are 0 */
+    resmon_monitor_options given;   /* as given, to see which members are 0 */
     /* counters of the process tree, and of scopes */
     struct rm_counters_wanted counters, scope_counters;
 };
@@ -90,14 +90,14 @@ void rm_options_free(struct rm_options *options);
 
 #define RM_ASKED_BYTES 256
 
-struct rm_asked {
+struct rm_run_request {
     char directory[RM_ASKED_BYTES];
     const char *options; /* options in the variable; "": none */
 };
 
 /** Reads RESMON_RUN.  False: it is not set, or the directory does not exist, belongs to another
  * user, or has so little space that the program may need it itself. */
-bool rm_asked_find(struct rm_asked *ret_asked);
+bool rm_run_request_read(struct rm_run_request *ret_request);
 
 struct rm_needs {
     uint64_t stacks, events;

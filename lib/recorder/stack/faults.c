@@ -257,7 +257,7 @@ struct draining {
 
 /* Samples lost in a full ring are of the same thread, between the last sample taken and this one:
  * they are added to this one. */
-static void hand_over(struct draining *draining, struct rm_slot_sample *sample)
+static void pass_sample(struct draining *draining, struct rm_slot_sample *sample)
 {
     struct rm_faults *faults = draining->faults;
     sample->count = 1;
@@ -296,7 +296,7 @@ static void take_fault(struct draining *draining, const struct rm_perf_record *f
     draining->huge_count += fault->page_bytes >= HUGE ? 1 : 0;
     faults->samples++;
     faults->short_samples += followed->is_short ? 1 : 0;
-    hand_over(draining, sample);
+    pass_sample(draining, sample);
 }
 
 static void drain_source(struct draining *draining, struct rm_fault_source *source)
@@ -324,7 +324,7 @@ static void drain_source(struct draining *draining, struct rm_fault_source *sour
         sample->faults = all - source->accounted;
         source->accounted = all;
         draining->faults->full++; /* none of these faults has a sample */
-        hand_over(draining, sample);
+        pass_sample(draining, sample);
     }
 }
 

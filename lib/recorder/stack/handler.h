@@ -30,7 +30,7 @@ bool rm_handler_wait(int64_t most_ns);
 int rm_handler_signal(void);
 
 /** Requests a stack of a thread, with RM_SAMPLE_PEAK, by the token of its slot. */
-bool rm_handler_ask(uint32_t thread, void *token);
+bool rm_handler_request(uint32_t thread, void *token);
 
 /** Ends a wait of a thread that unblocks only this signal. */
 void rm_handler_wake(uint32_t thread);

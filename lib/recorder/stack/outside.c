@@ -405,7 +405,7 @@ static void settle_last(void *context, struct rm_space *space)
     if (space->ended_ns != 0) {
         settle_if_accounted(context, space);
     } else {
-        rm_hidden_ask_clock(space);
+        rm_hidden_read_clock(space);
         settle(context, space);
     }
 }
@@ -415,16 +415,16 @@ static void settle_all(struct rm_outside *outside)
     uint64_t all_ns = rm_perf_tree_cpu_ns(outside->tree);
     struct rm_space *first = rm_spaces_find(outside->spaces, outside->terms.pid);
     rm_spaces_visit(outside->spaces, add_living, outside);
-    bool is_told = outside->opened + outside->hidden.opened == 1 && all_ns > outside->used_ns;
-    uint64_t rest_ns = is_told ? all_ns - outside->used_ns : 0;
-    if (first != NULL && first->ended_ns == 0 && is_told) {
+    bool has_rest = outside->opened + outside->hidden.opened == 1 && all_ns > outside->used_ns;
+    uint64_t rest_ns = has_rest ? all_ns - outside->used_ns : 0;
+    if (first != NULL && first->ended_ns == 0 && has_rest) {
         first->used_ns += rest_ns;
         first->accounted = first->threads;
     }
     rm_spaces_visit(outside->spaces, settle_last, outside);
     if (outside->rest.pid != 0) {
         outside->rest.used_ns += rest_ns;
-        outside->rest.accounted = is_told ? outside->rest.threads : 0;
+        outside->rest.accounted = has_rest ? outside->rest.threads : 0;
         settle(outside, &outside->rest);
     }
 }
@@ -439,7 +439,7 @@ void rm_outside_finish(struct rm_outside *outside)
     }
     settle_all(outside);
     set_total(outside);
-    rm_outside_tell_kinds(outside);
+    rm_outside_write_kinds(outside);
 }
 
 bool rm_outside_wait(struct rm_outside *outside, int64_t most_ns)
@@ -477,7 +477,7 @@ static void tell(const struct rm_outside *outside, int32_t kind, enum rm_tree_re
     rm_stack_writer_set_kind(outside->writer, kind, RESMON_OK, text);
 }
 
-void rm_outside_tell_kinds(const struct rm_outside *outside)
+void rm_outside_write_kinds(const struct rm_outside *outside)
 {
     if (outside->terms.events.cpu_ns > 0) {
         tell(outside, RESMON_STACK_CPU, RM_TREE_CPU, "",

@@ -31,7 +31,7 @@ resmon_status rm_outside_open(const struct rm_outside_terms *terms, struct rm_st
                               struct rm_outside **ret_outside);
 
 /** Writes the status of the kinds of stacks. */
-void rm_outside_tell_kinds(const struct rm_outside *outside);
+void rm_outside_write_kinds(const struct rm_outside *outside);
 
 /** Waits until much is queued, for at most `most_ns`.  False: all processes have ended; returns at
  * once. */

@@ -142,9 +142,9 @@ static void take_account(void *context, const struct rm_task_account *account)
         return;
     }
     space->has_account |= account->thread == pid;
-    space->told++;
-    space->told_ns += account->cpu_ns;
-    space->told_most_ns += account->most_ns;
+    space->accounts++;
+    space->accounts_least_ns += account->cpu_ns;
+    space->accounts_most_ns += account->most_ns;
     if (account->thread == pid) {
         know_status(space->row, account->wait_status);
         RM_STORE(&space->row->rss_peak, 0); /* threads that an exec ended had the old memory */
@@ -232,12 +232,14 @@ void rm_each_look(struct rm_each *each)
 
 /* Events are exact, but under contention some are missing, or count for the process that ran next.
  * Accounts lack at most a thread's usage since the last tick. */
-static uint64_t cpu_ns_of(const struct rm_space *space, bool is_told)
+static uint64_t cpu_ns_of(const struct rm_space *space, bool has_all_accounts)
 {
     uint64_t before_ns = space->before_ns;
-    uint64_t least_ns = space->told_ns > before_ns ? space->told_ns - before_ns : 0;
-    uint64_t most_ns = space->told_most_ns > before_ns ? space->told_most_ns - before_ns : 0;
-    most_ns = is_told ? most_ns + space->told * TICK_NS : UINT64_MAX;
+    uint64_t least_ns =
+        space->accounts_least_ns > before_ns ? space->accounts_least_ns - before_ns : 0;
+    uint64_t most_ns =
+        space->accounts_most_ns > before_ns ? space->accounts_most_ns - before_ns : 0;
+    most_ns = has_all_accounts ? most_ns + space->accounts * TICK_NS : UINT64_MAX;
     return space->used_ns < least_ns  ? least_ns
            : space->used_ns > most_ns ? most_ns
                                       : space->used_ns;
@@ -249,9 +251,9 @@ void rm_each_settle(struct rm_each *each, struct rm_space *space)
     uint32_t status;
     look_at_living(each, space); /* living threads have no account */
     if (row != NULL) {
-        bool is_told = space->told >= space->threads;
-        RM_STORE(&row->cpu_ns, cpu_ns_of(space, is_told));
-        bool is_known = is_told || rm_space_is_accounted(space);
+        bool has_all_accounts = space->accounts >= space->threads;
+        RM_STORE(&row->cpu_ns, cpu_ns_of(space, has_all_accounts));
+        bool is_known = has_all_accounts || rm_space_is_accounted(space);
         bool is_sampled = !is_known && space->was_hidden;
         rm_process_row_know(row, (is_known || space->clock_ns > 0 ? RM_PROCESS_HAS_CPU : 0) |
                                      (is_sampled ? RM_PROCESS_CPU_IS_SAMPLED : 0));
@@ -287,7 +289,7 @@ static void reveal(struct rm_hidden *hidden, struct rm_space *space)
     hidden->cpu_ns += space->clock_ns > space->used_ns ? space->clock_ns - space->used_ns : 0;
 }
 
-void rm_hidden_ask_clock(struct rm_space *space)
+void rm_hidden_read_clock(struct rm_space *space)
 {
     int64_t ns;
     if (rm_clock_read_cpu(rm_clock_of_process(space->pid), &ns) &&
@@ -306,7 +308,7 @@ static void end(struct rm_hidden *hidden, struct rm_space *space)
 
 void rm_hidden_check(struct rm_hidden *hidden, struct rm_space *space)
 {
-    rm_hidden_ask_clock(space);
+    rm_hidden_read_clock(space);
     if (space->exec_ns != 0 && !space->is_hidden &&
         rm_process_life_of(space->pid, space->ended_ns) == RM_PROCESS_RUNS) {
         hide(hidden, space);
@@ -353,7 +355,7 @@ static bool visit_hidden(void *context, uint32_t pid, uint32_t thread)
         return true;
     }
     if (space->is_hidden) {
-        rm_hidden_ask_clock(space);
+        rm_hidden_read_clock(space);
         reveal(hidden, space);
         rm_space_reread(hidden->spaces, space, hidden->root, hidden->scratch);
         hidden->being_checked = pid;
@@ -377,12 +379,12 @@ static void look_at_hidden(void *context, struct rm_space *space)
     if (!space->was_hidden || space->ended_ns != 0) {
         return;
     }
-    rm_hidden_ask_clock(space);
+    rm_hidden_read_clock(space);
     if (!space->is_hidden) {
         return;
     }
     if (rm_process_life_of(space->pid, INT64_MAX) == RM_PROCESS_IS_OVER) {
-        rm_hidden_ask_clock(space); /* of a process that nobody has waited for */
+        rm_hidden_read_clock(space); /* of a process that nobody has waited for */
         reveal(hidden, space);
         end(hidden, space);
     } else {
@@ -423,7 +425,7 @@ void rm_hidden_look(struct rm_hidden *hidden)
 void rm_hidden_settle(struct rm_hidden *hidden, struct rm_space *space)
 {
     if (space->was_hidden) {
-        rm_hidden_ask_clock(space);
+        rm_hidden_read_clock(space);
     }
     if (space->is_hidden) {
         reveal(hidden, space);

@@ -69,7 +69,7 @@ struct rm_hidden {
 };
 
 /** Reads the CPU clock of a process that lives, or that nobody has waited for. */
-void rm_hidden_ask_clock(struct rm_space *space);
+void rm_hidden_read_clock(struct rm_space *space);
 
 /** Called when the kernel reports the end of a process. */
 void rm_hidden_check(struct rm_hidden *hidden, struct rm_space *space);

@@ -39,7 +39,7 @@ void rm_stack_round_set_kinds(struct rm_stack_round *round, uint64_t bits, resmo
 }
 
 /* Sets the status and remarks of page faults, which are sampled. */
-static void rm_stack_round_tell_faults(struct rm_stack_round *round)
+static void set_fault_status(struct rm_stack_round *round)
 {
     char text[RM_FAULT_REMARKS_BYTES];
     struct rm_fault_remarks of_files = round->remarks;
@@ -84,7 +84,7 @@ static void note_faults(struct rm_stack_round *round, const struct rm_stack_atta
         remarks->lacks_pages |= attached->lacks_pages;
     }
     if ((round->sampled & RESMON_STACKS_MEMORY) != 0) {
-        rm_stack_round_tell_faults(round);
+        set_fault_status(round);
     }
 }
 
@@ -197,7 +197,7 @@ static bool rm_stack_threads_are_listed(struct rm_stack_round *round)
 }
 
 /* Without the list, the kernel still reports new threads. */
-static void do_without_list(struct rm_stack_round *round)
+static void ignore_list(struct rm_stack_round *round)
 {
     rm_stack_round_set_kinds(
         round, RESMON_STACKS_ALL, RESMON_OK,
@@ -213,7 +213,7 @@ static void rm_stack_threads_find(struct rm_stack_round *round)
     if (round->has_list) {
         (void)rm_dir_visit(&round->root, "proc/self/task", visit_thread, round);
     } else if (round->number == 0) {
-        do_without_list(round);
+        ignore_list(round);
     }
     count_slotless(round);
 }
@@ -258,11 +258,11 @@ static int64_t cpu_ns_of(const struct rusage *usage)
 }
 
 /* A fault maps 512 small pages. */
-static void tell_huge_pages(struct rm_stack_round *round)
+static void set_huge_page_remarks(struct rm_stack_round *round)
 {
     if (round->weights.huge_bytes > round->remarks.huge_bytes) {
         round->remarks.huge_bytes = round->weights.huge_bytes;
-        rm_stack_round_tell_faults(round);
+        set_fault_status(round);
     }
 }
 
@@ -287,7 +287,7 @@ static void set_totals(struct rm_stack_round *round)
     if (round->weights.is_known) {
         set_rises(round, RESMON_STACK_MEMORY, &round->weights.rises[RM_RSS_ANON]);
         set_rises(round, RESMON_STACK_FILE, &round->weights.rises[RM_RSS_FILE]);
-        tell_huge_pages(round);
+        set_huge_page_remarks(round);
     }
 }
 
@@ -479,8 +479,8 @@ static void take_peak(struct rm_stack_round *round, struct rm_peak_head *head)
     rm_stack_writer_begin_peak(&round->writer, head);
     round->peak_arrived = 0;
     round->is_at_peak = true;
-    uint32_t asked = rm_stack_sampler_ask_all();
-    for (int i = 0; i < PEAK_ROUNDS && round->peak_arrived < asked; i++) {
+    uint32_t requested = rm_stack_sampler_request_all();
+    for (int i = 0; i < PEAK_ROUNDS && round->peak_arrived < requested; i++) {
         (void)nanosleep(&pause, NULL);
         rm_stack_round_drain(round);
     }

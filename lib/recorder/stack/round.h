@@ -94,7 +94,7 @@ uint64_t rm_stack_sampler_full(void);
 uint64_t rm_stack_sampler_bytes(void);
 
 /** Requests a stack of every thread, with RM_SAMPLE_PEAK; returns the number of requests. */
-uint32_t rm_stack_sampler_ask_all(void);
+uint32_t rm_stack_sampler_request_all(void);
 
 /* ---- rounds -------------------------------------------------------------------------------- */
 

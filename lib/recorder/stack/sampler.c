@@ -336,12 +336,13 @@ uint64_t rm_stack_sampler_full(void)
     return sum;
 }
 
-uint32_t rm_stack_sampler_ask_all(void)
+uint32_t rm_stack_sampler_request_all(void)
 {
-    uint32_t asked = 0;
+    uint32_t requested = 0;
     for (uint32_t i = 0; i < rm_slots_count(); i++) {
         const struct rm_stack_slot *slot = rm_slots_at(i);
-        asked += slot->thread != 0 && rm_handler_ask(slot->thread, rm_slots_token(slot)) ? 1 : 0;
+        requested +=
+            slot->thread != 0 && rm_handler_request(slot->thread, rm_slots_token(slot)) ? 1 : 0;
     }
-    return asked;
+    return requested;
 }

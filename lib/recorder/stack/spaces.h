@@ -39,13 +39,13 @@ struct rm_space {
     uint64_t used_ns;    /* CPU time of its ended threads */
     /* the main thread has an account: a further one is of another process */
     bool has_account;
-    uint32_t told;         /* number of threads with an account */
-    uint64_t told_ns;      /* lower bound of their CPU time */
-    uint64_t told_most_ns; /* upper bound of it, but for a tick each */
-    uint64_t before_ns;    /* their CPU time before they were observed */
-    uint32_t threads;      /* number of threads created */
-    uint32_t living;       /* living threads: the process lives while there are any */
-    bool has_lost_main;    /* the main thread has ended */
+    uint32_t accounts;          /* number of threads with an account */
+    uint64_t accounts_least_ns; /* lower bound of their CPU time */
+    uint64_t accounts_most_ns;  /* upper bound of it, but for a tick each */
+    uint64_t before_ns;         /* their CPU time before they were observed */
+    uint32_t threads;           /* number of threads created */
+    uint32_t living;            /* living threads: the process lives while there are any */
+    bool has_lost_main;         /* the main thread has ended */
     /* time of the last exec, since when its memory is its own; 0: none seen */
     int64_t exec_ns;
     bool is_hidden;             /* it lives, and the kernel reports no events */
