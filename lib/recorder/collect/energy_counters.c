@@ -169,7 +169,7 @@ static const uint16_t metrics[] = {RM_ENERGY_ZONE};
 struct state {
     const struct rm_energy_zones *zones;
     uint64_t losses; /* failures remarked so far (gaps and discarded readings; wraps are normal) */
-    size_t dead;   /* dead zones remarked so far */
+    size_t dead;     /* dead zones remarked so far */
 };
 
 /* Zones that never counted have no value, and are named in the remark.  RESMON_ENOTSUP: all zones.

@@ -72,11 +72,11 @@ struct rm_energy_zones {
     uint32_t pmu_type;
     int pmu_errno; /* why the PMU cannot be opened; 0: it can, or there is none */
     rm_perf_open_fn perf_open;
-    bool is_complete;                /* all were read at read_ns */
-    int64_t read_ns;                 /* time of the sample for which they were read */
-    int64_t poll_ns;                 /* longest interval between readings; 0: no limit */
+    bool is_complete;                    /* all were read at read_ns */
+    int64_t read_ns;                     /* time of the sample for which they were read */
+    int64_t poll_ns;                     /* longest interval between readings; 0: no limit */
     bool is_remarked[RM_ENERGY_DOMAINS]; /* a remark was set that the zones may not count */
-    double sums[RM_ENERGY_DOMAINS];  /* J since the first reading; NaN: no such zone */
+    double sums[RM_ENERGY_DOMAINS];      /* J since the first reading; NaN: no such zone */
     double power_limit_w; /* highest sustained power of all packages (constraint_0_max_power_uw,
                              else constraint_0_power_limit_uw); NaN: not known */
     char why[160];        /* why zones are missing */

@@ -57,8 +57,9 @@ struct rm_tree_member {
     bool waits;         /* its main thread is in uninterruptible sleep */
     bool is_apart;      /* it has its own memory, for good */
     bool shares; /* it shares its parent's memory (vfork, until exec), where that memory counts */
-    uint64_t memory_thread; /* a thread that still has its memory, if the main thread has ended; else 0 */
-    int64_t here;     /* its pid for system calls; 0: none in our namespace */
+    uint64_t memory_thread; /* a thread that still has its memory, if the main thread has ended;
+                               else 0 */
+    int64_t here;           /* its pid for system calls; 0: none in our namespace */
     struct rm_kept kept[RM_TREE_FILES];
     double own_s;           /* CPU time */
     double waited_s;        /* CPU time of the children it waited for */
