@@ -97,8 +97,7 @@ TEST(a_full_ring_counts_and_keeps_what_it_has)
     free(slot);
 }
 
-/* ---- unwind cache ------------------------------------------------------------------------------
- */
+/* ---- unwind cache ------------------------------------------------------------------------- */
 
 TEST(unwind_steps_are_cached_by_address)
 {
