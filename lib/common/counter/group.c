@@ -114,7 +114,7 @@ resmon_status rm_counter_row_find(const char *metric, uint32_t arch,
     return status;
 }
 
-/* ---- what is asked for -------------------------------------------------------------------- */
+/* ---- requested counters ------------------------------------------------------------------- */
 
 static const struct {
     const char *name;

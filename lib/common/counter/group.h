@@ -52,7 +52,7 @@ resmon_status rm_counter_names(const char *formula,
                                char ret_names[RM_FORMULA_EVENTS][RM_EVENT_NAME_BYTES],
                                size_t *ret_count);
 
-/* ---- what is asked for -------------------------------------------------------------------- */
+/* ---- requested counters ------------------------------------------------------------------- */
 
 #define RM_COUNTERS_DEFAULT UINT32_C(1)
 #define RM_COUNTERS_L2      UINT32_C(2)

@@ -17,7 +17,7 @@
 #include "os/dir.h"
 #include "os/pfm.h"
 
-/* ---- what all sets have --------------------------------------------------------------------- */
+/* ---- data of all sets ----------------------------------------------------------------------- */
 
 const struct rm_counter_ops rm_counter_ops_live = {rm_perf_open_task, rm_perf_start, rm_perf_read,
                                                    rm_perf_close, rm_perf_id};

@@ -290,7 +290,7 @@ static void visit_zone(void *context, const char *directory, const char *id)
     add_power_limit(walk, directory, id);
 }
 
-/* ---- what counts ------------------------------------------------------------------------ */
+/* ---- duplicates ------------------------------------------------------------------------- */
 
 static bool is_readable(const struct rm_energy_zone *zone)
 {

@@ -613,9 +613,9 @@ static bool has_forked(struct rm_process_tree *tree, struct rm_collect *collect)
 
 /* ---- births -----------------------------------------------------------------------------
  *
- * Whoever is forked is told of before anything else can happen to it.  So all that a process has
- * forked is known at the first look after its end, and with those who ended since the look before
- * the chain from the root to each newcomer is whole.
+ * The kernel reports a fork before any other event of the child.  So all forks of a process are
+ * known at the first reading after its end.  With the processes that ended since the previous
+ * reading, the chain from the root to each new process is complete.
  */
 
 static void note_fork(void *context, uint64_t parent, uint64_t child)

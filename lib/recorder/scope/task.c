@@ -299,7 +299,7 @@ static bool is_another_wanted(void)
            dlsym(RTLD_DEFAULT, "__tsan_init") != NULL;
 }
 
-/* Our function hides those of libraries behind it: they are asked when ours declines. */
+/* Our function hides those of libraries behind it: they are called when ours declines. */
 static struct rm_ompt_result *ask_next(unsigned omp_version, const char *runtime_version)
 {
     struct rm_ompt_result *(*next)(unsigned, const char *) = NULL;

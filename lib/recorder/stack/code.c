@@ -15,7 +15,7 @@
 #include "os/identity.h"
 #include "os/vdso.h"
 
-/* ---- what one module says of itself ----------------------------------------------------- */
+/* ---- data of a module ------------------------------------------------------------------- */
 
 static void find_range(const struct dl_phdr_info *info, struct rm_module *module)
 {

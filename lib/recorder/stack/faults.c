@@ -60,7 +60,7 @@ bool rm_fault_weights_hold(struct rm_fault_weights *weights, enum rm_rss_part pa
     return true;
 }
 
-/* ---- what there is to divide ------------------------------------------------------------ */
+/* ---- growth to divide ------------------------------------------------------------------- */
 
 /* Freed memory needs no sample. */
 static void look(struct rm_rss_rises *rises, uint64_t rss)

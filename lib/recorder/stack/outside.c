@@ -452,7 +452,7 @@ uint64_t rm_outside_bytes(const struct rm_outside *outside)
     return sizeof *outside + rm_perf_tree_bytes(outside->tree);
 }
 
-/* ---- what is known ----------------------------------------------------------------------- */
+/* ---- the status of the kinds ------------------------------------------------------------- */
 
 static void tell(const struct rm_outside *outside, int32_t kind, enum rm_tree_record_kind record,
                  const char *remark, const char *lacks_kernel)

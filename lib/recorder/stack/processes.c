@@ -315,7 +315,7 @@ void rm_hidden_check(struct rm_hidden *hidden, struct rm_space *space)
     }
 }
 
-/* ---- one that was found in /proc --------------------------------------------------------- */
+/* ---- processes found in /proc ------------------------------------------------------------ */
 
 static uint32_t parent_of(const struct rm_hidden *hidden, uint32_t pid)
 {

@@ -16,7 +16,7 @@
 #include "stack/handler.h"
 #include "stack/slot.h"
 
-/* ---- what is known about a kind ---------------------------------------------------------- */
+/* ---- the status of a kind of stacks ------------------------------------------------------ */
 
 static const struct {
     int32_t kind;

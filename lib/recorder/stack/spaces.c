@@ -159,7 +159,7 @@ void rm_spaces_forget(struct rm_spaces *spaces, int64_t before_ns, rm_space_visi
     }
 }
 
-/* ---- what is mapped ---------------------------------------------------------------------- */
+/* ---- mappings ---------------------------------------------------------------------------- */
 
 /* Index of the first mapping that ends after the address. */
 static size_t place_of(const struct rm_space *space, uint64_t address)
@@ -313,7 +313,7 @@ void rm_spaces_note(struct rm_spaces *spaces, const struct rm_tree_record *recor
     }
 }
 
-/* ---- one that runs already --------------------------------------------------------------- */
+/* ---- running processes ------------------------------------------------------------------- */
 
 void rm_space_rename(struct rm_space *space, const struct rm_root *root, struct rm_scratch *scratch)
 {
