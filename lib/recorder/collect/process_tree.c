@@ -43,7 +43,7 @@ static struct rm_tree_member *find_member(const struct rm_process_tree *tree, ui
     return NULL;
 }
 
-/* ---- one member ------------------------------------------------------------------------- */
+/* ---- a member --------------------------------------------------------------------------- */
 
 static void close_member(struct rm_process_tree *tree, struct rm_tree_member *member)
 {

@@ -106,7 +106,7 @@ static void describe(const struct dl_phdr_info *info, bool is_first, struct rm_m
     }
 }
 
-/* ---- all of them ------------------------------------------------------------------------ */
+/* ---- all modules ------------------------------------------------------------------------ */
 
 struct listing {
     struct rm_modules *modules; /* NULL: count only */

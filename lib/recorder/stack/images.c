@@ -281,7 +281,7 @@ bool rm_image_read(struct rm_image *image)
     return image->is_good;
 }
 
-/* ---- what was read ----------------------------------------------------------------------- */
+/* ---- results ----------------------------------------------------------------------------- */
 
 const struct rm_module_entry *rm_image_entry(const struct rm_image *image)
 {

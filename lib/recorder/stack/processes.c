@@ -42,7 +42,7 @@ static void rename_row(struct rm_process_row *row, const char *name)
     (void)rm_text_set(row->name, sizeof row->name, name);
 }
 
-/* ---- what the kernel tells --------------------------------------------------------------- */
+/* ---- records of the kernel --------------------------------------------------------------- */
 
 void rm_each_begin(struct rm_each *each, struct rm_space *space, uint32_t parent, int64_t t_ns)
 {

@@ -249,7 +249,7 @@ static void note_map(struct rm_spaces *spaces, struct rm_space *space,
     space->code = ++spaces->latest_code;
 }
 
-/* ---- what becomes of processes ----------------------------------------------------------- */
+/* ---- ends of processes ------------------------------------------------------------------- */
 
 static void set_name(struct rm_space *space, const char *name)
 {
