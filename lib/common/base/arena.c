@@ -19,6 +19,7 @@ struct rm_arena_chunk {
 static struct rm_arena_chunk *add_chunk(struct rm_arena *arena, size_t capacity)
 {
     struct rm_arena_chunk *fresh = rm_alloc(1, sizeof *fresh + capacity);
+    arena->is_broken |= fresh == NULL;
     if (fresh != NULL) {
         fresh->capacity = capacity;
         fresh->next = arena->chunks;
@@ -36,6 +37,7 @@ void *rm_arena_alloc(struct rm_arena *arena, size_t count, size_t size)
 {
     size_t bytes;
     if (__builtin_mul_overflow(count, size, &bytes) || bytes > SIZE_MAX / 4) {
+        arena->is_broken = true;
         return NULL;
     }
     bytes = (bytes + sizeof(max_align_t)) / sizeof(max_align_t) * sizeof(max_align_t);
@@ -61,6 +63,12 @@ const char *rm_arena_text(struct rm_arena *arena, const char *text, size_t lengt
     return copy;
 }
 
+const char *rm_arena_keep(struct rm_arena *arena, const char *text, size_t length)
+{
+    const char *copy = rm_arena_text(arena, text, length);
+    return copy != NULL ? copy : "";
+}
+
 void rm_arena_free(struct rm_arena *arena)
 {
     while (arena->chunks != NULL) {
@@ -68,4 +76,5 @@ void rm_arena_free(struct rm_arena *arena)
         arena->chunks = chunk->next;
         rm_free(chunk);
     }
+    arena->is_broken = false;
 }

@@ -14,6 +14,7 @@ struct rm_arena_chunk;
 
 struct rm_arena {
     struct rm_arena_chunk *chunks;
+    bool is_broken; /* an allocation has failed: a builder checks it once, at its end */
 };
 
 /** `count * size` zeroed bytes, or NULL; count 0 gives a valid pointer. */
@@ -28,6 +29,10 @@ bool rm_arena_reserve(struct rm_arena *arena, size_t bytes);
 /** A copy of at most `length` bytes up to a '\0', cleaned like rm_text_copy(); NULL: no memory. */
 RM_SHARED const char *rm_arena_text(struct rm_arena *arena, const char *text, size_t length);
 
+/** As rm_arena_text(), but "" instead of NULL: for builders that check `is_broken` at their end. */
+const char *rm_arena_keep(struct rm_arena *arena, const char *text, size_t length);
+
+/** Frees all of it; the arena is empty and usable again. */
 RM_SHARED void rm_arena_free(struct rm_arena *arena);
 
 #endif
