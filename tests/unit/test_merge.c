@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-#include "merge/merge.h"
+#include "merge/steps.h"
 #include "metric/metric.h"
 #include "run/record.h"
 #include "run/scope_sums.h"

@@ -52,6 +52,18 @@ void *rm_grow(void *items, size_t count, size_t *room, size_t size)
     return larger;
 }
 
+void *rm_append(void *list, size_t *count, size_t *room, size_t size)
+{
+    char *items;
+    memcpy(&items, list, sizeof items);
+    items = rm_grow(items, *count, room, size);
+    if (items == NULL) {
+        return NULL;
+    }
+    memcpy(list, &items, sizeof items);
+    return memset(items + (*count)++ * size, 0, size);
+}
+
 char *rm_strdup(const char *text)
 {
     size_t length = strlen(text) + 1;

@@ -26,6 +26,12 @@ RM_SHARED void *rm_realloc(void *old, size_t count, size_t size) RM_MUST_CHECK;
  */
 RM_SHARED void *rm_grow(void *items, size_t count, size_t *room, size_t size) RM_MUST_CHECK;
 
+/**
+ * Adds a zeroed record of `size` bytes to an array: `list` is the address of its pointer, it has
+ * `*count` records and room for `*room`.  NULL: no memory, and nothing has changed.
+ */
+RM_SHARED void *rm_append(void *list, size_t *count, size_t *room, size_t size) RM_MUST_CHECK;
+
 /** A copy of `text`, or NULL. */
 RM_SHARED char *rm_strdup(const char *text) RM_MUST_CHECK;
 

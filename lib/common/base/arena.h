@@ -30,7 +30,7 @@ bool rm_arena_reserve(struct rm_arena *arena, size_t bytes);
 RM_SHARED const char *rm_arena_text(struct rm_arena *arena, const char *text, size_t length);
 
 /** As rm_arena_text(), but "" instead of NULL: for builders that check `is_broken` at their end. */
-const char *rm_arena_keep(struct rm_arena *arena, const char *text, size_t length);
+RM_SHARED const char *rm_arena_keep(struct rm_arena *arena, const char *text, size_t length);
 
 /** Frees all of it; the arena is empty and usable again. */
 RM_SHARED void rm_arena_free(struct rm_arena *arena);

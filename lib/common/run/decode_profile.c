@@ -330,7 +330,7 @@ static void decode_stacks(struct reader *reader)
     struct rm_arena *strings = &reader->run->strings;
     profile->frames = rm_arena_alloc(strings, reader->frame_room, sizeof *profile->frames);
     profile->stacks = rm_arena_alloc(strings, count, sizeof *profile->stacks);
-    if (rm_run_check_memory(reader->run) != RESMON_OK) {
+    if (rm_run_is_broken(reader->run)) {
         return;
     }
     for (uint64_t i = 0; i < count; i++) {
@@ -442,7 +442,7 @@ void rm_run_decode_stacks(const struct rm_block *block, struct resmon_run *run)
         at_most(RM_LOAD_ACQUIRE(&reader.record->node_count), block, RM_SECTION_STACK_NODES);
     decode_nodes(&reader);
     decode_stacks(&reader);
-    for (size_t k = 0; k < RM_STACK_KINDS && rm_run_check_memory(run) == RESMON_OK; k++) {
+    for (size_t k = 0; k < RM_STACK_KINDS && !rm_run_is_broken(run); k++) {
         explain_no_samples(&reader, k);
     }
     resmon_status status = rm_run_check_memory(run);

@@ -61,7 +61,7 @@ resmon_status rm_run_out_of_memory(void)
 
 resmon_status rm_run_check_memory(const struct resmon_run *run)
 {
-    return run->strings.is_broken || run->working.is_broken ? rm_run_out_of_memory() : RESMON_OK;
+    return rm_run_is_broken(run) ? rm_run_out_of_memory() : RESMON_OK;
 }
 
 void rm_run_sum_costs(resmon_run_info *info)

@@ -113,7 +113,13 @@ RM_SHARED struct resmon_run *rm_run_ref(const struct resmon_run *run);
 /** Drops a reference; the last one frees the run. */
 RM_SHARED void rm_run_free(struct resmon_run *run);
 
-/** RESMON_ENOMEM if an allocation in the arenas of the run has failed. */
+/** Whether an allocation in the arenas of the run has failed. */
+static inline bool rm_run_is_broken(const struct resmon_run *run)
+{
+    return run->strings.is_broken || run->working.is_broken;
+}
+
+/** RESMON_ENOMEM if rm_run_is_broken(). */
 resmon_status rm_run_check_memory(const struct resmon_run *run);
 
 /** RESMON_ENOMEM with its text. */
