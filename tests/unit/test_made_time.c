@@ -7,7 +7,7 @@
 
 #include "made_time.h"
 #include "run/run.h"
-#include "store/small_records.h"
+#include "store/run_records.h"
 
 #define S  RM_NS_PER_S
 #define MS RM_NS_PER_MS

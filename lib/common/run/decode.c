@@ -9,8 +9,8 @@
 #include "run/record.h"
 #include "run/run.h"
 #include "store/end.h"
+#include "store/run_records.h"
 #include "store/sketch.h"
-#include "store/small_records.h"
 
 /* ---- processes -------------------------------------------------------------------------- */
 

@@ -18,10 +18,10 @@
 #include "base/arena.h"
 #include "base/compiler.h"
 #include "run/profile.h"
+#include "store/run_records.h"
 #include "store/scope_records.h"
 #include "store/scope_tree.h"
 #include "store/series.h"
-#include "store/small_records.h"
 
 /* Which parts a capture holds. */
 #define RM_PART_SERIES  1U

@@ -10,7 +10,7 @@
 #include "base/text.h"
 #include "run/run.h"
 #include "setup/options.h"
-#include "store/small_records.h"
+#include "store/run_records.h"
 #include "view/columns.h"
 #include "view/metrics.h"
 

@@ -8,7 +8,7 @@
 #include "base/compiler.h"
 #include "base/status.h"
 #include "base/text.h"
-#include "store/small_records.h"
+#include "store/run_records.h"
 #include "view/lines.h"
 
 #define MOST_FUNCTIONS   20

@@ -17,7 +17,7 @@
 #include "base/thread.h"
 #include "run/run.h"
 #include "scope/peak.h"
-#include "store/small_records.h"
+#include "store/run_records.h"
 
 /* The queue lasts this long while a sink is busy, within bounds. */
 #define QUEUE_NS      (10 * RM_NS_PER_S)

@@ -22,8 +22,8 @@
 #include "scope/session.h"
 #include "scope/site.h"
 #include "scope/thread_counters.h"
+#include "store/run_records.h"
 #include "store/scope_records.h"
-#include "store/small_records.h"
 
 /* ---- the block ------------------------------------------------------------------------------ */
 

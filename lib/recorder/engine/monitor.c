@@ -32,7 +32,7 @@
 #include "setup/facts.h"
 #include "setup/options.h"
 #include "store/end.h"
-#include "store/small_records.h"
+#include "store/run_records.h"
 
 enum life { LIFE_NEW, LIFE_STARTING, LIFE_RUNNING, LIFE_STOPPED, LIFE_FAILED };
 

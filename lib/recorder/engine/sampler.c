@@ -10,7 +10,7 @@
 #include "collect/order.h"
 #include "job/job_cgroup.h"
 #include "scope/peak.h"
-#include "store/small_records.h"
+#include "store/run_records.h"
 
 /* ---- sources ---------------------------------------------------------------------------- */
 

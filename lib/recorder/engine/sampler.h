@@ -18,8 +18,8 @@
 #include "engine/gpus.h"
 #include "setup/options.h"
 #include "store/block.h"
+#include "store/run_records.h"
 #include "store/series.h"
-#include "store/small_records.h"
 
 /* A collector at work. */
 struct rm_sampler_source {

@@ -16,7 +16,7 @@
 #include "stack/handler.h"
 #include "stack/outside.h"
 #include "stack/round.h"
-#include "store/small_records.h"
+#include "store/run_records.h"
 
 #define ROUND_NS   (20 * RM_NS_PER_MS)
 #define SHORT_NS   (4 * RM_NS_PER_MS) /* while page faults come: their scopes are still open */

@@ -14,7 +14,7 @@
 #include "base/text.h"
 #include "os/own_usage.h"
 #include "scope/scope.h"
-#include "store/small_records.h"
+#include "store/run_records.h"
 
 #define NO_RECORD UINT32_MAX /* there was no room */
 

@@ -15,7 +15,7 @@
 #include "os/wall_clock.h"
 #include "scope/meter.h"
 #include "scope/peak.h"
-#include "store/small_records.h"
+#include "store/run_records.h"
 
 static void record_run(struct rm_block *block, const struct rm_options *options,
                        const struct rm_collect *collect, const struct rm_host *host)

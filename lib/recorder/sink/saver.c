@@ -14,7 +14,7 @@
 #include "os/reader.h"
 #include "run/run.h"
 #include "sink/sinks.h"
-#include "store/small_records.h"
+#include "store/run_records.h"
 
 struct target {
     resmon_status (*begin)(const char *path); /* NULL: done */

@@ -16,7 +16,7 @@
 #include "os/perf_tree.h"
 #include "os/taskstats.h"
 #include "stack/spaces.h"
-#include "store/small_records.h"
+#include "store/run_records.h"
 
 struct rm_each {
     struct rm_block block;

@@ -18,7 +18,7 @@
 
 #define RM_SPACE_NAME_BYTES 16
 
-struct rm_process_row; /* store/small_records.h */
+struct rm_process_row; /* store/run_records.h */
 
 /* A piece of code, by address. */
 struct rm_space_map {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "store/small_records.h"
+#include "store/run_records.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Owns the small records of the block: tags, facts of the run, checkpoints of lines, processes
- * that came and went, and sources of numbers.
+ * Owns the records of the run as a whole in the block: tags, facts, checkpoints of lines, observed
+ * processes, and sources of metrics.
  */
-#ifndef RM_STORE_SMALL_RECORDS_H
-#define RM_STORE_SMALL_RECORDS_H
+#ifndef RM_STORE_RUN_RECORDS_H
+#define RM_STORE_RUN_RECORDS_H
 
 #include <resmon/status.h>
 #include <stdbool.h>
@@ -55,7 +55,7 @@ struct rm_fact {
     char kind;
 };
 
-/* A fact that finds no room is dropped: the arena is sized for all that the library writes. */
+/* A fact that does not fit is dropped: the arena is sized for all facts that the library writes. */
 void rm_facts_add_text(struct rm_block *block, const char *group, const char *key,
                        const char *value);
 void rm_facts_add_number(struct rm_block *block, const char *group, const char *key, double value);
@@ -118,13 +118,13 @@ struct rm_line_record {
 /* ---- processes -------------------------------------------------------------------------- */
 
 /*
- * The rows of the processes that were seen to come and go, as data in the block.  One thread writes
+ * The rows of the observed processes, as data in the block.  One thread writes
  * (engine/stacks, through stack/each); published by header->process_count.
  */
 
 #define RM_PROCESS_ROWS 16384U
 
-/* What is known of it. */
+/* Which members are known. */
 #define RM_PROCESS_HAS_CPU        1U
 #define RM_PROCESS_HAS_STATUS     2U
 #define RM_PROCESS_HAS_PEAK       4U
@@ -142,14 +142,14 @@ struct rm_process_row {
     uint32_t known;       /* atomic: RM_PROCESS_* */
 };
 
-/** A new row; NULL: there is no room for it, which is counted. */
+/** A new row; NULL: the table is full, which is counted. */
 struct rm_process_row *rm_process_row_add(const struct rm_block *block,
                                           const struct rm_process_row *row);
 
-/** More is known of it now. */
+/** Marks members as known. */
 void rm_process_row_know(struct rm_process_row *row, uint32_t what);
 
-/** What was known is not true any more. */
+/** Marks members as not known any more. */
 void rm_process_row_forget(struct rm_process_row *row, uint32_t what);
 
 /* ---- sources of numbers ----------------------------------------------------------------- */
