@@ -8,11 +8,10 @@
 
 #include "made_profile.h"
 #include "made_run.h"
-#include "view/flame.h"
+#include "view/builders.h"
+#include "view/charts.h"
 #include "view/plots.h"
-#include "view/scopes.h"
-#include "view/text.h"
-#include "view/view.h"
+#include "view/renderers.h"
 
 #define MOST ((size_t)64 << 20)
 
@@ -257,7 +256,7 @@ TEST(boxes_of_two_runs)
     assert_near(box_named(&boxes, "fresh")->share, 0.75, 1e-12);
     assert_int_equal(box_named(&boxes, "fresh")->samples[1], 300);
     assert_in_order(&boxes);
-    rm_flame_draw(&out, &(struct rm_page_block){.what = flame});
+    rm_flame_draw(&out, flame);
     assert_non_null(strstr(out.text, "<b class=less style=\"--d:0.80;"));
     assert_non_null(strstr(out.text, "<b class=more style=\"--d:0.80;"));
     assert_null(rm_flame_of_two(&before, &after, RESMON_STACK_MEMORY, 4000));
@@ -280,7 +279,7 @@ TEST(what_chance_has_is_no_difference)
     }
     const struct rm_subject before = subject_of(&page, runs[0]), after = subject_of(&page, runs[1]);
     const struct rm_flame *flame = rm_flame_of_two(&before, &after, RESMON_STACK_CPU, 4000);
-    rm_flame_draw(&out, &(struct rm_page_block){.what = flame});
+    rm_flame_draw(&out, flame);
     assert_null(strstr(out.text, "<b class=more"));
     assert_non_null(strstr(out.text, "before 2.000 s, after 2.200 s: +200.0 ms (+10.0 %), 200 and "
                                      "220 samples"));

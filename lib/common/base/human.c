@@ -195,31 +195,6 @@ void rm_human_seconds(char text[RM_HUMAN_BYTES], double value)
     print(text, value, &seconds, "");
 }
 
-void rm_human_joules(char text[RM_HUMAN_BYTES], double value)
-{
-    print(text, value, &joules, "");
-}
-
-void rm_human_watt_hours(char text[RM_HUMAN_BYTES], double value)
-{
-    print(text, value, &watt_hours, "");
-}
-
-void rm_human_grams(char text[RM_HUMAN_BYTES], double value)
-{
-    print(text, value, &grams, "");
-}
-
-void rm_human_count(char text[RM_HUMAN_BYTES], double value)
-{
-    print(text, value, &count, "");
-}
-
-void rm_human_percent(char text[RM_HUMAN_BYTES], double value)
-{
-    print(text, value, &percent, "");
-}
-
 void rm_human_fixed(char text[RM_HUMAN_BYTES], double value, int decimals)
 {
     if (isfinite(value)) {

@@ -15,13 +15,8 @@
 #define RM_HUMAN_BYTES 32
 
 /** Each writes at most RM_HUMAN_BYTES; what is not finite becomes "-". */
-RM_SHARED void rm_human_bytes(char text[RM_HUMAN_BYTES], double bytes);
+void rm_human_bytes(char text[RM_HUMAN_BYTES], double bytes);
 RM_SHARED void rm_human_seconds(char text[RM_HUMAN_BYTES], double seconds);
-RM_SHARED void rm_human_joules(char text[RM_HUMAN_BYTES], double joules); /* from 1 kWh on in kWh */
-RM_SHARED void rm_human_watt_hours(char text[RM_HUMAN_BYTES], double watt_hours);
-RM_SHARED void rm_human_grams(char text[RM_HUMAN_BYTES], double grams);
-RM_SHARED void rm_human_count(char text[RM_HUMAN_BYTES], double count);
-RM_SHARED void rm_human_percent(char text[RM_HUMAN_BYTES], double percent);
 
 /** With that many decimals, and no unit. */
 RM_SHARED void rm_human_fixed(char text[RM_HUMAN_BYTES], double value, int decimals);
@@ -35,9 +30,9 @@ struct rm_human_unit {
 RM_SHARED struct rm_human_unit rm_human_unit_of(double value, const char *unit);
 
 /**
- * A value in `unit` as tables of metrics have it: "B", "s", "J", "1", ...  Other units stand behind
- * a count: "12.50 kX".  With `is_rate`, or where the unit ends in "/s", so much each second: "/s"
- * is added, but seconds become percent, and joules watts.
+ * A value in `unit`: "B", "s", "J" (from 1 kWh on in kWh), "1" or "" (a count), ...  Other units
+ * are behind a count: "12.50 kX".  With `is_rate`, or where the unit ends in "/s", so much each
+ * second: "/s" is added, but seconds become percent, and joules watts.
  */
 RM_SHARED void rm_human_value(char text[RM_HUMAN_BYTES], double value, const char *unit,
                               bool is_rate);

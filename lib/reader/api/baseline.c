@@ -8,7 +8,7 @@
 #include "base/status.h"
 #include "base/struct_size.h"
 #include "compare/comparison.h"
-#include "view/comparison.h"
+#include "view/benchmarks.h"
 
 #define LONGEST_IDLE_S (7 * 86400.0)
 #define LARGEST_TEXT   ((size_t)64 << 10)

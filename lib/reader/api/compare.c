@@ -15,9 +15,7 @@
 #include "compare/diff.h"
 #include "export/comparison_document.h"
 #include "os/infile.h"
-#include "view/bench.h"
-#include "view/diff.h"
-#include "view/trend.h"
+#include "view/benchmarks.h"
 
 #define LARGEST_BENCH ((size_t)256 << 20)
 

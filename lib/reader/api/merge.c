@@ -13,7 +13,7 @@
 #include "export/jobstats.h"
 #include "job/hosts.h"
 #include "merge/merge.h"
-#include "view/advice.h"
+#include "view/view.h"
 
 #define LARGEST_TEXT ((size_t)64 << 20)
 
