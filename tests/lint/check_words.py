@@ -24,7 +24,7 @@ EXEMPT = {("base/alloc.c", "memory goes through base/alloc.h"),
           # What __cxa_demangle() returns is the C library's memory.
           ("names/demangle.c", "memory goes through base/alloc.h"),
           # resmon-names is a program of its own, in no host.
-          ("names/results.c", "the library never ends its host program"),
+          ("names/serve.c", "the library never ends its host program"),
           # Checks the library's own text of a number, in whatever locale printed it.
           ("base/number.c", "bounded parsing and copying only (base/parse.h, base/text.h)")}
 problems = []
@@ -41,7 +41,7 @@ for path in files:
         for pattern, why in BANNED.items():
             if re.search(pattern, bare) and (relative, why) not in EXEMPT:
                 problems.append(f"{path.relative_to(root)}:{number}: {line.strip()}: {why}")
-        if re.search(r'"/(proc|sys)\b', line) and not relative.startswith(("os/", "symbols/helper.")):
+        if re.search(r'"/(proc|sys)\b', line) and not relative.startswith(("os/", "symbols/symbolizer.")):
             problems.append(f"{path.relative_to(root)}:{number}: a literal path outside of os/")
 
 # What users read is in the field's own words: phrase, and what stands for it.
