@@ -107,7 +107,7 @@ static struct name read_name(struct reader *reader)
     size_t length = 0;
     (void)take(reader, 'u'); /* letters beyond ASCII stay in Punycode */
     reader->is_broken |= *reader->at < '0' || *reader->at > '9';
-    if (take(reader, '0')) { /* a number of one digit; the next one is another's */
+    if (take(reader, '0')) { /* the number ends here; a digit behind it belongs to the name */
         return (struct name){reader->at, 0};
     }
     while (*reader->at >= '0' && *reader->at <= '9' && length < 4096) {

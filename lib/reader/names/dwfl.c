@@ -504,8 +504,8 @@ static bool open_any(struct work *work)
 
 /* ---- the symbol table ------------------------------------------------------------------- */
 
-/* Of aliases, people know the one without underscores: "write", not "__write".  Names of a file's
- * own come last, and those without a size. */
+/* Of aliases, the one without underscores is used: "write", not "__write".  Local symbols and
+ * symbols without a size come last. */
 static uint32_t rank_of(const GElf_Sym *symbol, const char *name)
 {
     unsigned binding = GELF_ST_BIND(symbol->st_info);
@@ -570,8 +570,8 @@ static int compare_symbols(const void *left, const void *right)
     return strcmp(a->name, b->name);
 }
 
-/* Where only what is exported has names, what is behind one without a size may be another function;
- * else it ends where the next one begins. */
+/* A symbol without a size ends where the next one begins.  In a stripped file the code behind it
+ * may belong to a function without a symbol, so it has only its first address. */
 static void end_bare_symbols(struct work *work)
 {
     uint64_t next = UINT64_MAX;
@@ -645,8 +645,8 @@ static bool has_debug(Elf *elf)
     return false;
 }
 
-/* What there is in a debug file of its own is left out for a module that matters little.  False:
- * the debug information is there, and cannot be read. */
+/* Reads the debug information; for a light module not from a separate debug file.  False: the
+ * module has debug information that cannot be read. */
 static bool read_lines(struct work *work)
 {
     GElf_Addr bias = 0;
@@ -660,8 +660,8 @@ static bool read_lines(struct work *work)
 
 /* ---- the frames -------------------------------------------------------------------------- */
 
-/* What the debug information does not name, or not as the linker does: functions of local classes
- * in C++ have no such name in it. */
+/* The name of the outermost function, from the symbol table if the debug information has no linkage
+ * name, as for functions of local classes in C++. */
 static uint32_t outermost_name(struct work *work, uint64_t address, const struct chain_node *node)
 {
     struct symbol *symbol = node == NULL || !node->is_linked ? find_symbol(work, address) : NULL;

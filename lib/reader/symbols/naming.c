@@ -158,8 +158,8 @@ struct work {
     size_t *first;      /* by old place: index of its first new place; with one more past the end */
     const char **texts; /* texts of the reply, by number */
     size_t text_count, text_room;
-    /* What is missing: modules with a reason of their own, of which the first is said; and stripped
-     * ones. */
+    /* Missing names: modules with a reason, of which the first is reported, and stripped modules.
+     */
     size_t reason_count, stripped_count;
     const char *missing, *reason;
     const struct rm_run_module *stripped[MOST_NAMED];

@@ -13,6 +13,10 @@
 #include "view/columns.h"
 #include "view/subject.h"
 
+/** A table of a run.  `detail` chooses the columns of tables in view/tables.def. */
+typedef struct rm_page_table *rm_table_builder(const struct rm_subject *subject,
+                                               enum rm_column_detail detail, size_t most);
+
 /* ---- headline.c, answers.c: the run in short ----------------------------------------------- */
 
 /** "gzip took 1.746 s, 1.095 s of CPU time, 4.39 MiB of memory, 4.91 J". */
@@ -56,14 +60,13 @@ void rm_advice_say(struct rm_page *page, const struct resmon_run *run, struct rm
 void rm_job_answers(const struct rm_subject *subject, struct rm_page_rows *rows);
 
 /** A row for each node. */
-struct rm_page_table *rm_job_nodes(const struct rm_subject *subject, enum rm_column_detail detail,
-                                   size_t most);
+rm_table_builder rm_job_nodes;
 
 /** A row for each rank; failed ranks come first where not all fit. */
-struct rm_page_table *rm_job_ranks(const struct rm_subject *subject, size_t most);
+rm_table_builder rm_job_ranks;
 
 /** A row for each scope that several ranks entered, sorted by lost time. */
-struct rm_page_table *rm_job_scopes(const struct rm_subject *subject, enum rm_column_detail detail);
+rm_table_builder rm_job_scopes;
 
 /* ---- scopes.c, scopes_of_runs.c -------------------------------------------------------------- */
 
@@ -73,27 +76,23 @@ void rm_scopes_set_name(struct rm_page *page, struct rm_page_cell *cell,
                         const resmon_run_scope *scope);
 
 /** The tree of scopes; of more than `most`, the ones with the longest wall time. */
-struct rm_page_table *rm_scopes_table(const struct rm_subject *subject,
-                                      enum rm_column_detail detail, size_t most);
+rm_table_builder rm_scopes_table;
 
 /** A row for each name: the sums of all scopes of that name. */
-struct rm_page_table *rm_scopes_table_by_name(const struct rm_subject *subject, size_t most);
+rm_table_builder rm_scopes_table_by_name;
 
 /** The scopes of several runs side by side; NULL unless at least two runs have scopes. */
 struct rm_page_table *rm_scopes_table_of_all(const struct rm_subject *subjects, size_t count);
 
 /** Performance counters of each scope, and the counters that could not be read. */
-struct rm_page_table *rm_counters_table(const struct rm_subject *subject);
+rm_table_builder rm_counters_table;
 
 /* ---- processes.c ----------------------------------------------------------------------------- */
 
-/** The tree of processes; of many processes, sums by program name.  NULL for a run in which no
- * processes were observed from outside. */
-struct rm_page_table *rm_processes_table(const struct rm_subject *subject,
-                                         enum rm_column_detail detail);
-
-/** A row for each process, in the order of their start times. */
-struct rm_page_table *rm_processes_all(const struct rm_subject *subject);
+/** The tree of processes; of many processes, sums by program name.  With `most`, a row for each, in
+ * the order of their start times.  NULL for a run in which no processes were observed from outside.
+ */
+rm_table_builder rm_processes_table;
 
 /* ---- metrics.c: metrics and energy ----------------------------------------------------------- */
 
@@ -101,10 +100,10 @@ struct rm_page_table *rm_processes_all(const struct rm_subject *subject);
 struct rm_page_table *rm_metrics_table(const struct rm_subject *subject);
 
 /** Every metric that has values, by its name. */
-struct rm_page_table *rm_metrics_all(const struct rm_subject *subject);
+rm_table_builder rm_metrics_all;
 
 /** All metrics of the library; needs no run. */
-struct rm_page_table *rm_metrics_catalogue(const struct rm_subject *subject);
+rm_table_builder rm_metrics_catalogue;
 
 #define RM_NODE_TABLES 2
 
@@ -120,24 +119,21 @@ const char *rm_memory_limit_text(struct rm_page *page, const struct resmon_run *
 /** Whether a source's remark is about the memory limit, and not about missing data. */
 bool rm_metrics_are_of_limit(const struct resmon_run *run, const resmon_run_source *source);
 
-/** Joules by component, their sum, electricity and CO2eq. */
-struct rm_page_table *rm_energy_table(const struct rm_subject *subject);
-
-/** Joules by component only. */
-struct rm_page_table *rm_energy_all(const struct rm_subject *subject);
+/** Joules by component, and without `most` also their sum, electricity and CO2eq. */
+rm_table_builder rm_energy_table;
 
 /* ---- facts.c --------------------------------------------------------------------------------- */
 
 #define RM_FACT_TABLES 4
 
 /** The tags that the program set. */
-struct rm_page_table *rm_tags_table(const struct rm_subject *subject, size_t most);
+rm_table_builder rm_tags_table;
 
 /** The sources of the metrics. */
-struct rm_page_table *rm_sources_table(const struct rm_subject *subject);
+rm_table_builder rm_sources_table;
 
 /** All facts, unchanged. */
-struct rm_page_table *rm_facts_all(const struct rm_subject *subject);
+rm_table_builder rm_facts_all;
 
 /** The overhead of the monitor, and what was dropped. */
 struct rm_page_table *rm_cost_table(const struct rm_subject *subject);

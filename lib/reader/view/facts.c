@@ -27,14 +27,15 @@ static const char *seconds_text(struct rm_page *page, double ns)
 
 /* ---- tags, sources, facts as they are ------------------------------------------------------ */
 
-struct rm_page_table *rm_tags_table(const struct rm_subject *subject, size_t most)
+struct rm_page_table *rm_tags_table(const struct rm_subject *subject, enum rm_column_detail detail,
+                                    size_t most)
 {
     struct rm_page *page = subject->page;
     const struct resmon_run *run = subject->run;
     size_t count = run->tag_count;
     most = most > 0 ? most : MOST_TAGS;
     struct rm_page_table *table =
-        count > 0 ? rm_columns_table(page, RM_TABLE_tags, RM_COLUMN_FULL,
+        count > 0 ? rm_columns_table(page, RM_TABLE_tags, detail,
                                      (struct rm_records){run->tags, count < most ? count : most,
                                                          sizeof *run->tags},
                                      "not known")
@@ -45,11 +46,13 @@ struct rm_page_table *rm_tags_table(const struct rm_subject *subject, size_t mos
     return table;
 }
 
-struct rm_page_table *rm_sources_table(const struct rm_subject *subject)
+struct rm_page_table *rm_sources_table(const struct rm_subject *subject,
+                                       enum rm_column_detail detail, size_t most)
 {
+    (void)most;
     const struct resmon_run *run = subject->run;
     struct rm_page_table *table = rm_columns_table(
-        subject->page, RM_TABLE_sources, RM_COLUMN_FULL,
+        subject->page, RM_TABLE_sources, detail,
         (struct rm_records){run->sources, run->source_count, sizeof *run->sources}, "not known");
     for (size_t i = 0; table != NULL && i < table->count; i++) {
         if (run->sources[i].status != RESMON_OK) {
@@ -59,8 +62,10 @@ struct rm_page_table *rm_sources_table(const struct rm_subject *subject)
     return table;
 }
 
-struct rm_page_table *rm_facts_all(const struct rm_subject *subject)
+struct rm_page_table *rm_facts_all(const struct rm_subject *subject, enum rm_column_detail detail,
+                                   size_t most)
 {
+    (void)most;
     struct rm_page *page = subject->page;
     const struct resmon_run *run = subject->run;
     resmon_run_fact_entry *entries = rm_page_alloc(page, run->fact_count, sizeof *entries);
@@ -69,7 +74,7 @@ struct rm_page_table *rm_facts_all(const struct rm_subject *subject)
             .group = run->facts[i].group, .key = run->facts[i].key, .value = run->facts[i].value};
     }
     return rm_columns_table(
-        page, RM_TABLE_facts, RM_COLUMN_FULL,
+        page, RM_TABLE_facts, detail,
         (struct rm_records){entries, entries != NULL ? run->fact_count : 0, sizeof *entries}, "");
 }
 

@@ -382,12 +382,13 @@ static bool ended_well(const resmon_run_rank *rank)
     return rank->reason == RESMON_END_FINISHED || rank->reason == RESMON_END_RUNNING;
 }
 
-struct rm_page_table *rm_job_ranks(const struct rm_subject *subject, size_t most)
+struct rm_page_table *rm_job_ranks(const struct rm_subject *subject, enum rm_column_detail detail,
+                                   size_t most)
 {
     const struct resmon_run *run = subject->run;
     struct rm_page *page = subject->page;
     const struct rm_view_columns columns =
-        rm_columns_choose(RM_TABLE_ranks, RM_COLUMN_FULL,
+        rm_columns_choose(RM_TABLE_ranks, detail,
                           (struct rm_records){run->ranks, run->rank_count, sizeof *run->ranks});
     struct rm_page_table *table =
         run->rank_count > 0 ? rm_columns_begin(page, RM_TABLE_ranks) : NULL;
@@ -452,12 +453,14 @@ static struct uneven *list_scopes(struct rm_page *page, const struct resmon_run 
     return list;
 }
 
-struct rm_page_table *rm_job_scopes(const struct rm_subject *subject, enum rm_column_detail detail)
+struct rm_page_table *rm_job_scopes(const struct rm_subject *subject, enum rm_column_detail detail,
+                                    size_t most)
 {
     const struct resmon_run *run = subject->run;
     struct rm_page *page = subject->page;
-    size_t count, most = detail == RM_COLUMN_BRIEF ? BRIEF_SCOPES : MOST_SCOPES;
+    size_t count;
     struct uneven *list = list_scopes(page, run, &count);
+    most = most > 0 ? most : detail == RM_COLUMN_BRIEF ? BRIEF_SCOPES : MOST_SCOPES;
     if (count == 0) {
         return NULL;
     }

@@ -24,8 +24,11 @@
 
 /* ---- all metrics ---------------------------------------------------------------------------- */
 
-struct rm_page_table *rm_metrics_catalogue(const struct rm_subject *subject)
+struct rm_page_table *rm_metrics_catalogue(const struct rm_subject *subject,
+                                           enum rm_column_detail detail, size_t most)
 {
+    (void)detail;
+    (void)most;
     struct rm_page *page = subject->page;
     static const char *const headers[] = {"metric", "unit", "kind", "of", "origin", "description"};
     static const char *const keys[] = {"name", "unit", "kind", "level", "origin", "help"};
@@ -50,8 +53,10 @@ struct rm_page_table *rm_metrics_catalogue(const struct rm_subject *subject)
     return table;
 }
 
-struct rm_page_table *rm_metrics_all(const struct rm_subject *subject)
+struct rm_page_table *rm_metrics_all(const struct rm_subject *subject, enum rm_column_detail detail,
+                                     size_t most)
 {
+    (void)most;
     struct rm_page *page = subject->page;
     const struct resmon_run *run = subject->run;
     resmon_column *known = rm_page_alloc(page, run->column_count, sizeof *known);
@@ -61,7 +66,7 @@ struct rm_page_table *rm_metrics_all(const struct rm_subject *subject)
             known[count++] = run->columns[i];
         }
     }
-    return rm_columns_table(page, RM_TABLE_metrics, RM_COLUMN_FULL,
+    return rm_columns_table(page, RM_TABLE_metrics, detail,
                             (struct rm_records){known, count, sizeof *known}, NO_READING);
 }
 
@@ -453,10 +458,10 @@ static void add_sums(const struct rm_subject *subject, struct rm_page_table *tab
 }
 
 static struct rm_page_table *parts_table(struct rm_page *page, const struct resmon_run *run,
-                                         size_t more)
+                                         enum rm_column_detail detail, size_t more)
 {
     const struct rm_view_columns columns =
-        rm_columns_choose(RM_TABLE_energy, RM_COLUMN_FULL, (struct rm_records){NULL, 0, 0});
+        rm_columns_choose(RM_TABLE_energy, detail, (struct rm_records){NULL, 0, 0});
     struct rm_page_table *table = rm_columns_begin(page, RM_TABLE_energy);
     if (table == NULL) {
         return NULL;
@@ -471,19 +476,16 @@ static struct rm_page_table *parts_table(struct rm_page *page, const struct resm
     return table;
 }
 
-struct rm_page_table *rm_energy_all(const struct rm_subject *subject)
-{
-    return subject->has_energy ? parts_table(subject->page, subject->run, 0) : NULL;
-}
-
-struct rm_page_table *rm_energy_table(const struct rm_subject *subject)
+struct rm_page_table *rm_energy_table(const struct rm_subject *subject,
+                                      enum rm_column_detail detail, size_t most)
 {
     struct rm_page *page = subject->page;
     const resmon_energy *energy = &subject->energy;
-    if (!subject->has_energy) {
-        return NULL;
+    struct rm_page_table *table =
+        subject->has_energy ? parts_table(page, subject->run, detail, 3) : NULL;
+    if (table == NULL || most > 0) {
+        return table;
     }
-    struct rm_page_table *table = parts_table(page, subject->run, 3);
     add_sums(subject, table);
     if (isnan(energy->node_j) && !isnan(energy->tree_j)) {
         rm_page_note(table, "The machine's energy is in the run of another process of this host.");

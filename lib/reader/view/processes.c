@@ -208,10 +208,13 @@ static bool has_hidden(const struct resmon_run *run)
 }
 
 struct rm_page_table *rm_processes_table(const struct rm_subject *subject,
-                                         enum rm_column_detail detail)
+                                         enum rm_column_detail detail, size_t most)
 {
     struct rm_page *page = subject->page;
     const struct resmon_run *run = subject->run;
+    if (most > 0) {
+        return run->process_count > 0 ? table_of(subject, detail, false) : NULL;
+    }
     if (!are_observed(run)) {
         return NULL;
     }
@@ -226,9 +229,4 @@ struct rm_page_table *rm_processes_table(const struct rm_subject *subject,
                                           rm_page_grouped(page, run->info.dropped_processes)));
     }
     return table;
-}
-
-struct rm_page_table *rm_processes_all(const struct rm_subject *subject)
-{
-    return subject->run->process_count > 0 ? table_of(subject, RM_COLUMN_FULL, false) : NULL;
 }

@@ -341,13 +341,14 @@ struct rm_page_table *rm_scopes_table(const struct rm_subject *subject,
     return table;
 }
 
-struct rm_page_table *rm_scopes_table_by_name(const struct rm_subject *subject, size_t most)
+struct rm_page_table *rm_scopes_table_by_name(const struct rm_subject *subject,
+                                              enum rm_column_detail detail, size_t most)
 {
     const struct resmon_run *run = subject->run;
     struct rm_page_table *table = run->name_count > 0
                                       ? table_of(subject, "scope_names", "Scopes by name",
-                                                 records_of(run->names, run->name_count),
-                                                 RM_COLUMN_FULL, most > 0 ? most : MOST_SCOPES)
+                                                 records_of(run->names, run->name_count), detail,
+                                                 most > 0 ? most : MOST_SCOPES)
                                       : NULL;
     if (table != NULL) {
         table->lead = "all paths of a name together; nested scopes of the same name count once, "
@@ -457,6 +458,21 @@ static struct counted counted_of(const struct resmon_run *run)
     return counted;
 }
 
+static size_t set_headers(struct rm_page *page, const struct counted *counted,
+                          const char *headers[RM_PAGE_COLUMNS])
+{
+    size_t used = 0;
+    headers[used++] = "scope";
+    for (size_t i = 0; i < counted->count; i++) {
+        headers[used++] = rm_page_shown(page, counted->there[i]->name);
+    }
+    if (counted->has_ipc) {
+        headers[used++] = "IPC";
+    }
+    headers[used++] = "counted";
+    return used;
+}
+
 static void add_counts(const struct rm_subject *subject, struct rm_page_table *table,
                        const struct counted *counted, const resmon_run_scope *scope)
 {
@@ -501,14 +517,17 @@ static void add_counter_notes(const struct rm_subject *subject, struct rm_page_t
     }
 }
 
-struct rm_page_table *rm_counters_table(const struct rm_subject *subject)
+struct rm_page_table *rm_counters_table(const struct rm_subject *subject,
+                                        enum rm_column_detail detail, size_t most)
 {
     struct rm_page *page = subject->page;
     const struct resmon_run *run = subject->run;
     const struct counted counted = counted_of(run);
-    const char *headers[RM_PAGE_COLUMNS] = {"scope"};
-    size_t scopes = 0, columns = 1;
+    const char *headers[RM_PAGE_COLUMNS];
+    size_t scopes = 0;
     bool has_sampled = false;
+    (void)detail;
+    most = most > 0 ? most : MOST_COUNTED;
     for (size_t i = 0; i < run->scope_count; i++) {
         bool is_counted = run->scopes[i].counter_calls > 0;
         scopes += is_counted ? 1 : 0;
@@ -517,24 +536,18 @@ struct rm_page_table *rm_counters_table(const struct rm_subject *subject)
     if (run->counter_count == 0 || scopes == 0) {
         return run->counter_count > 0 ? reasons_table(subject) : NULL;
     }
-    for (size_t i = 0; i < counted.count; i++) {
-        headers[columns++] = rm_page_shown(page, counted.there[i]->name);
-    }
-    if (counted.has_ipc) {
-        headers[columns++] = "IPC";
-    }
-    headers[columns++] = "counted";
-    struct rm_page_table *table = rm_page_table_new(page, "scope_counters", "Counters of scopes",
-                                                    RM_HEADERS(headers, columns, 1), MOST_COUNTED);
+    size_t columns = set_headers(page, &counted, headers);
+    struct rm_page_table *table =
+        rm_page_table_new(page, "scope_counters", "Counters of scopes",
+                          RM_HEADERS(headers, columns, 1), scopes < most ? scopes : most);
     for (size_t i = 0; i < run->scope_count; i++) {
-        if (run->scopes[i].counter_calls > 0 && table != NULL && table->count < MOST_COUNTED) {
+        if (run->scopes[i].counter_calls > 0 && table != NULL && table->count < table->room) {
             add_counts(subject, table, &counted, &run->scopes[i]);
         }
     }
     if (table == NULL) {
         return NULL;
     }
-    add_counter_notes(subject, table, has_sampled,
-                      scopes > MOST_COUNTED ? scopes - MOST_COUNTED : 0);
+    add_counter_notes(subject, table, has_sampled, scopes > most ? scopes - most : 0);
     return table;
 }

@@ -82,31 +82,11 @@ static void add_remarks(struct rm_report *view, struct rm_subject *subject)
     (void)rm_page_add(view->page, RM_BLOCK_ROWS, "", &subject->remarks);
 }
 
-static void add_nodes(struct rm_report *view, struct rm_subject *subject)
-{
-    add_table(view, rm_job_nodes(subject, detail_of(view), 0));
-}
-
 static void add_heat(struct rm_report *view, struct rm_subject *subject)
 {
     if (subject->run->node_count > 0) {
         (void)rm_page_add_drawing(view->page, rm_heat_draw, subject);
     }
-}
-
-static void add_over_ranks(struct rm_report *view, struct rm_subject *subject)
-{
-    add_table(view, rm_job_scopes(subject, detail_of(view)));
-}
-
-static void add_ranks(struct rm_report *view, struct rm_subject *subject)
-{
-    add_table(view, rm_job_ranks(subject, 0));
-}
-
-static void add_scopes(struct rm_report *view, struct rm_subject *subject)
-{
-    add_table(view, rm_scopes_table(subject, detail_of(view), 0));
 }
 
 static void add_charts(struct rm_report *view, struct rm_subject *subject)
@@ -119,18 +99,8 @@ static void add_charts(struct rm_report *view, struct rm_subject *subject)
 static void add_names(struct rm_report *view, struct rm_subject *subject)
 {
     if (subject->run->name_count < subject->run->scope_count) {
-        add_table(view, rm_scopes_table_by_name(subject, 0));
+        add_table(view, rm_scopes_table_by_name(subject, RM_COLUMN_FULL, 0));
     }
-}
-
-static void add_processes(struct rm_report *view, struct rm_subject *subject)
-{
-    add_table(view, rm_processes_table(subject, detail_of(view)));
-}
-
-static void add_counters(struct rm_report *view, struct rm_subject *subject)
-{
-    add_table(view, rm_counters_table(subject));
 }
 
 static void add_flame(struct rm_report *view, struct rm_subject *subject, int kind)
@@ -201,16 +171,6 @@ static void add_node_values(struct rm_report *view, struct rm_subject *subject)
     }
 }
 
-static void add_energy(struct rm_report *view, struct rm_subject *subject)
-{
-    add_table(view, rm_energy_table(subject));
-}
-
-static void add_tags(struct rm_report *view, struct rm_subject *subject)
-{
-    add_table(view, rm_tags_table(subject, 0));
-}
-
 static void add_missing(struct rm_report *view, struct rm_subject *subject)
 {
     struct rm_page_table *table = rm_missing_table(subject);
@@ -259,32 +219,42 @@ enum {
 static const struct part {
     unsigned forms;
     void (*add)(struct rm_report *view, struct rm_subject *subject);
+    rm_table_builder *build; /* if `add` is NULL: a table */
 } parts[] = {
-    {TEXT, add_statement},
-    {FULL, add_identity},
-    {PAGE, add_tiles},
-    {TEXT, add_answers},
-    {ALL, add_nodes},
-    {HTML, add_heat},
-    {ALL, add_over_ranks},
-    {FULL | HTML | DATA, add_ranks},
-    {ALL, add_scopes},
-    {HTML | DATA, add_charts},
-    {FULL | HTML | DATA, add_names},
-    {ALL, add_processes},
-    {FULL | PAGE, add_counters},
-    {FULL | HTML, add_checkpoints},
-    {FULL | PAGE, add_functions},
-    {FULL | HTML | DATA, add_stacks},
-    {FULL | HTML | DATA, add_metrics},
-    {FULL | HTML | DATA, add_node_values},
-    {FULL | PAGE, add_energy},
-    {FULL | HTML | DATA, add_tags},
-    {FULL | PAGE, add_missing},
-    {TEXT, add_remarks},
-    {FULL | HTML | DATA, add_cost},
-    {HTML | DATA, add_facts},
+    {TEXT, add_statement, NULL},
+    {FULL, add_identity, NULL},
+    {PAGE, add_tiles, NULL},
+    {TEXT, add_answers, NULL},
+    {ALL, NULL, rm_job_nodes},
+    {HTML, add_heat, NULL},
+    {ALL, NULL, rm_job_scopes},
+    {FULL | HTML | DATA, NULL, rm_job_ranks},
+    {ALL, NULL, rm_scopes_table},
+    {HTML | DATA, add_charts, NULL},
+    {FULL | HTML | DATA, add_names, NULL},
+    {ALL, NULL, rm_processes_table},
+    {FULL | PAGE, NULL, rm_counters_table},
+    {FULL | HTML, add_checkpoints, NULL},
+    {FULL | PAGE, add_functions, NULL},
+    {FULL | HTML | DATA, add_stacks, NULL},
+    {FULL | HTML | DATA, add_metrics, NULL},
+    {FULL | HTML | DATA, add_node_values, NULL},
+    {FULL | PAGE, NULL, rm_energy_table},
+    {FULL | HTML | DATA, NULL, rm_tags_table},
+    {FULL | PAGE, add_missing, NULL},
+    {TEXT, add_remarks, NULL},
+    {FULL | HTML | DATA, add_cost, NULL},
+    {HTML | DATA, add_facts, NULL},
 };
+
+static void add_part(struct rm_report *view, struct rm_subject *subject, const struct part *part)
+{
+    if (part->add != NULL) {
+        part->add(view, subject);
+    } else {
+        add_table(view, part->build(subject, detail_of(view), 0));
+    }
+}
 
 static void add_run(struct rm_report *view, size_t number)
 {
@@ -300,7 +270,7 @@ static void add_run(struct rm_report *view, size_t number)
         bool is_table = parts[i].add != add_tiles && parts[i].add != add_charts;
         if ((parts[i].forms & view->terms->form) != 0 &&
             (!is_table || rm_view_wants(view, RESMON_PAGE_TABLES))) {
-            parts[i].add(view, subject);
+            add_part(view, subject, &parts[i]);
         }
     }
 }
@@ -498,46 +468,21 @@ resmon_status rm_view_lines(struct rm_buffer *out, const struct resmon_run *run,
 
 /* ---- one table -------------------------------------------------------------------------- */
 
-static struct rm_page_table *scopes_alone(const struct rm_subject *subject)
-{
-    return rm_scopes_table(subject, RM_COLUMN_FULL, EVERYTHING);
-}
-
-static struct rm_page_table *scope_names_alone(const struct rm_subject *subject)
-{
-    return rm_scopes_table_by_name(subject, EVERYTHING);
-}
-
-static struct rm_page_table *tags_alone(const struct rm_subject *subject)
-{
-    return rm_tags_table(subject, EVERYTHING);
-}
-
-static struct rm_page_table *nodes_alone(const struct rm_subject *subject)
-{
-    return rm_job_nodes(subject, RM_COLUMN_FULL, EVERYTHING);
-}
-
-static struct rm_page_table *ranks_alone(const struct rm_subject *subject)
-{
-    return rm_job_ranks(subject, EVERYTHING);
-}
-
 /* The catalogue, the last one, needs no run. */
 static const struct alone {
     const char *name, *matched; /* the key of the column that is searched for a match */
-    struct rm_page_table *(*make)(const struct rm_subject *subject);
+    rm_table_builder *build;
 } alone[] = {
     {"metrics", "metric", rm_metrics_all},
-    {"scopes", "name", scopes_alone},
-    {"scope_names", "name", scope_names_alone},
-    {"tags", "label", tags_alone},
+    {"scopes", "name", rm_scopes_table},
+    {"scope_names", "name", rm_scopes_table_by_name},
+    {"tags", "label", rm_tags_table},
     {"sources", "source", rm_sources_table},
     {"facts", "key", rm_facts_all},
-    {"energy", "component", rm_energy_all},
-    {"processes", "name", rm_processes_all},
-    {"nodes", "name", nodes_alone},
-    {"ranks", "node", ranks_alone},
+    {"energy", "component", rm_energy_table},
+    {"processes", "name", rm_processes_table},
+    {"nodes", "name", rm_job_nodes},
+    {"ranks", "node", rm_job_ranks},
     {RM_TABLE_CATALOGUE, "name", rm_metrics_catalogue},
 };
 
@@ -549,7 +494,7 @@ const char *rm_view_table_name(size_t index)
 /* In the catalogue, `match` is a list of words, of which one must match. */
 static bool is_matching(const struct alone *one, const char *text, const char *match)
 {
-    if (one->make != rm_metrics_catalogue || match[0] == '\0') {
+    if (one->build != rm_metrics_catalogue || match[0] == '\0') {
         return strstr(text, match) != NULL;
     }
     for (size_t length; *match != '\0'; match += length + strspn(match + length, " ")) {
@@ -594,7 +539,7 @@ resmon_status rm_view_table(struct rm_buffer *out, const struct resmon_run *run,
     if (run != NULL) {
         rm_subject_open(&subject, &page, run, NULL, 1);
     }
-    struct rm_page_table *table = alone[at].make(&subject);
+    struct rm_page_table *table = alone[at].build(&subject, RM_COLUMN_FULL, EVERYTHING);
     if (table != NULL) {
         keep_matching(table, &alone[at], terms->match);
         table->lead = "";
