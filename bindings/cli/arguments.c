@@ -10,13 +10,13 @@
 
 #include "say.h"
 
-/* ---- options as RESMON has them ----------------------------------------------------------- */
+/* ---- options in the syntax of RESMON ------------------------------------------------------ */
 
 void cli_text_put(struct cli_text *text, const char *bytes, size_t length)
 {
-    if (text->length + length + 1 > text->room) {
-        text->room = 2 * (text->length + length + 1);
-        text->text = cli_grow(text->text, text->room);
+    if (text->length + length + 1 > text->capacity) {
+        text->capacity = 2 * (text->length + length + 1);
+        text->text = cli_grow(text->text, text->capacity);
     }
     memcpy(text->text + text->length, bytes, length);
     text->length += length;
@@ -46,28 +46,62 @@ void cli_text_free(struct cli_text *text)
 
 /* ---- words of a command ------------------------------------------------------------------- */
 
+__attribute__((format(printf, 1, 0))) static char *format_text(const char *format, va_list values)
+{
+    va_list again;
+    va_copy(again, values);
+    size_t bytes = (size_t)vsnprintf(NULL, 0, format, values) + 1;
+    char *text = cli_grow(NULL, bytes);
+    (void)vsnprintf(text, bytes, format, again);
+    va_end(again);
+    return text;
+}
+
+char *cli_format(const char *format, ...)
+{
+    va_list values;
+    va_start(values, format);
+    char *text = format_text(format, values);
+    va_end(values);
+    return text;
+}
+
 void cli_words_add(struct cli_words *words, const char *format, ...)
 {
-    va_list values, again;
+    va_list values;
     va_start(values, format);
-    va_copy(again, values);
-    size_t room = (size_t)vsnprintf(NULL, 0, format, values) + 1;
-    char *word = cli_grow(NULL, room);
-    (void)vsnprintf(word, room, format, again);
-    va_end(again);
+    char *word = format_text(format, values);
     va_end(values);
     words->at = cli_grow(words->at, (words->count + 2) * sizeof *words->at);
     words->at[words->count++] = word;
     words->at[words->count] = NULL;
 }
 
-void cli_words_add_said(struct cli_words *words, const struct cli_arguments *arguments)
+void cli_words_add_given(struct cli_words *words, const struct cli_arguments *arguments)
 {
     for (size_t i = 0; i < arguments->of_library_count; i++) {
-        const struct cli_said *said = &arguments->of_library[i];
-        cli_words_add(words, "--%s%s%s", said->key, said->value != NULL ? "=" : "",
-                      said->value != NULL ? said->value : "");
+        const struct cli_given *given = &arguments->of_library[i];
+        cli_words_add(words, "--%s%s%s", given->key, given->value != NULL ? "=" : "",
+                      given->value != NULL ? given->value : "");
     }
+}
+
+void cli_words_add_all(struct cli_words *words, char *const *more)
+{
+    for (; *more != NULL; more++) {
+        cli_words_add(words, "%s", *more);
+    }
+}
+
+char *cli_line_of(char *const *words, size_t count)
+{
+    struct cli_text line = {.text = NULL};
+    cli_text_put(&line, "", 0);
+    for (size_t i = 0; i < count; i++) {
+        cli_text_put(&line, " ", i > 0 ? 1 : 0);
+        cli_text_put(&line, words[i], strlen(words[i]));
+    }
+    return line.text;
 }
 
 void cli_words_free(struct cli_words *words)
@@ -79,15 +113,15 @@ void cli_words_free(struct cli_words *words)
     *words = (struct cli_words){.at = NULL};
 }
 
-/* ---- what getopt_long() is to know -------------------------------------------------------- */
+/* ---- tables for getopt_long() ------------------------------------------------------------- */
 
-#define FIRST 1000 /* + the index of the flag: no letter is as much */
+#define FIRST 1000 /* + index of the flag: above all letters */
 
 struct known {
     struct option *longs;
     size_t count;
     struct flag {
-        struct cli_flag is; /* its `library` is not valid any more, but for NULL */
+        struct cli_flag is; /* of its `library`, only NULL or not NULL is valid */
         bool is_secret;
     } * flags;
     size_t flag_count;
@@ -102,14 +136,13 @@ static void add_long(struct known *known, const char *name, int has_value)
     known->longs[known->count] = (struct option){NULL, 0, NULL, 0};
 }
 
-/* "stack_hz" as people write it on command lines: "--stack-hz". */
+/* Accepts "--stack-hz" for the option "stack_hz". */
 static void add_dashed(struct known *known, const char *name, int has_value)
 {
     if (strchr(name, '_') == NULL) {
         return;
     }
-    size_t bytes = strlen(name) + 1;
-    char *dashed = memcpy(cli_grow(NULL, bytes), name, bytes);
+    char *dashed = cli_format("%s", name);
     for (char *at = dashed; (at = strchr(at, '_')) != NULL;) {
         *at = '-';
     }
@@ -140,7 +173,7 @@ static void count_flag(const struct cli_flag *flag, void *count)
     (*(size_t *)count)++;
 }
 
-/* Keys of what was said point into the flags: these do not move. */
+/* Keys of given options point into the array of flags, which is not reallocated. */
 static void know(struct known *known, const struct cli_command *command)
 {
     size_t count = 0;
@@ -153,18 +186,17 @@ static void know(struct known *known, const struct cli_command *command)
 
 /* ---- reading ------------------------------------------------------------------------------ */
 
-static void note(struct cli_said **list, size_t *count, const char *key, const char *value)
+static void note(struct cli_given **list, size_t *count, const char *key, const char *value)
 {
     *list = cli_grow(*list, (*count + 1) * sizeof **list);
-    (*list)[(*count)++] = (struct cli_said){key, value};
+    (*list)[(*count)++] = (struct cli_given){key, value};
 }
 
-/* Everybody on the machine may read a command line: what is secret on it is put over when it was
- * read, as mysql(1) does.  Until then it was there: a variable or a file is better. */
+/* All users of the machine can read a command line.  A secret in it is overwritten after parsing,
+ * as mysql(1) does; it was visible until then, so a variable or a file is safer. */
 static const char *hide(struct cli_arguments *arguments, char *value)
 {
-    char *copy = cli_grow(NULL, strlen(value) + 1);
-    memcpy(copy, value, strlen(value) + 1);
+    char *copy = cli_format("%s", value);
     arguments->hidden = cli_grow(arguments->hidden, (arguments->hidden_count + 1) * sizeof(char *));
     arguments->hidden[arguments->hidden_count++] = copy;
     for (size_t i = 0; value[i] != '\0'; i++) {
@@ -173,14 +205,14 @@ static const char *hide(struct cli_arguments *arguments, char *value)
     return copy;
 }
 
-/* A token, or an address with a password. */
+/* A token, or a URL with a password. */
 static bool is_secret(const struct flag *flag, const char *value)
 {
     const char *host = strstr(value, "://");
     return flag->is_secret || (host != NULL && strchr(host, '@') != NULL);
 }
 
-/* NULL: there is none. */
+/* NULL: no such option. */
 static const struct flag *flag_of(const struct known *known, int found)
 {
     if (found >= FIRST) {
@@ -194,7 +226,7 @@ static const struct flag *flag_of(const struct known *known, int found)
     return NULL;
 }
 
-/* "--pushgateway.label.team=a": labels have names of their own, which no table can list. */
+/* "--pushgateway.label.team=a": users choose the names of labels, so no table has them. */
 static bool take_label(struct cli_arguments *arguments, char *word)
 {
     char *value = strchr(word, '=');
@@ -208,12 +240,12 @@ static bool take_label(struct cli_arguments *arguments, char *word)
     return true;
 }
 
-/* NULL: there is none. */
+/* NULL: no option has a similar name. */
 static const char *nearest_of(const struct known *known, const char *word)
 {
     char name[CLI_KEY_BYTES];
     const char *nearest = NULL;
-    size_t least = 3; /* a slip or two, not another word */
+    size_t least = 3; /* at most two typing errors */
     (void)snprintf(name, sizeof name, "%.*s", (int)strcspn(word, "="), word);
     for (size_t i = 0; i < known->count; i++) {
         size_t distance = cli_distance(name, known->longs[i].name);
@@ -258,11 +290,11 @@ static bool take(struct cli_arguments *arguments, const struct known *known, int
         return true;
     }
     bool is_stdout = strcmp(flag->is.key, "output") == 0 && strcmp(optarg, "-") == 0;
-    note(&arguments->said, &arguments->said_count, flag->is.key, is_stdout ? CLI_STDOUT : optarg);
+    note(&arguments->given, &arguments->given_count, flag->is.key, is_stdout ? CLI_STDOUT : optarg);
     return true;
 }
 
-/* How many words stand behind "--", before getopt_long() changes their order. */
+/* The number of words after "--"; called before getopt_long() changes their order. */
 static int count_behind(int argc, char **argv)
 {
     int at = 1;
@@ -302,17 +334,17 @@ void cli_arguments_free(struct cli_arguments *arguments)
         free(arguments->hidden[i]);
     }
     free(arguments->hidden);
-    free(arguments->said);
+    free(arguments->given);
     free(arguments->of_library);
 }
 
-/* ---- what was said ------------------------------------------------------------------------ */
+/* ---- values ------------------------------------------------------------------------------- */
 
 const char *cli_value_at(const struct cli_arguments *arguments, const char *key, size_t index)
 {
-    for (size_t i = 0; i < arguments->said_count; i++) {
-        if (strcmp(arguments->said[i].key, key) == 0 && index-- == 0) {
-            return arguments->said[i].value;
+    for (size_t i = 0; i < arguments->given_count; i++) {
+        if (strcmp(arguments->given[i].key, key) == 0 && index-- == 0) {
+            return arguments->given[i].value;
         }
     }
     return NULL;
@@ -321,8 +353,8 @@ const char *cli_value_at(const struct cli_arguments *arguments, const char *key,
 const char *cli_value(const struct cli_arguments *arguments, const char *key)
 {
     const char *value = NULL;
-    for (size_t i = 0; i < arguments->said_count; i++) {
-        value = strcmp(arguments->said[i].key, key) == 0 ? arguments->said[i].value : value;
+    for (size_t i = 0; i < arguments->given_count; i++) {
+        value = strcmp(arguments->given[i].key, key) == 0 ? arguments->given[i].value : value;
     }
     return value;
 }
@@ -330,8 +362,8 @@ const char *cli_value(const struct cli_arguments *arguments, const char *key)
 bool cli_has(const struct cli_arguments *arguments, const char *key)
 {
     bool has = false;
-    for (size_t i = 0; i < arguments->said_count; i++) {
-        has |= strcmp(arguments->said[i].key, key) == 0;
+    for (size_t i = 0; i < arguments->given_count; i++) {
+        has |= strcmp(arguments->given[i].key, key) == 0;
     }
     return has;
 }

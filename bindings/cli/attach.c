@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* resmon attach: a process that runs already, with its children, a control group or a job's part of
- * this machine, until it ends or we are told. */
+/* resmon attach: observes a running process with its children, a cgroup, or the part of a job on
+ * this node, until it ends or a signal arrives. */
 #define _GNU_SOURCE /* the system call pidfd_open, ppoll */
 #include <errno.h>
 #include <poll.h>
@@ -21,14 +21,14 @@
 
 /* ---- waiting ------------------------------------------------------------------------------ */
 
-static volatile sig_atomic_t is_told; /* by a signal, to end */
+static volatile sig_atomic_t signaled; /* signal that ends this; 0: none */
 
 static void on_signal(int number)
 {
-    is_told = number;
+    signaled = number;
 }
 
-/* Blocked but in the wait, so that none is missed. */
+/* The signals are blocked except in ppoll(2), so that none is missed. */
 static sigset_t take_signals(void)
 {
     static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
@@ -44,19 +44,19 @@ static sigset_t take_signals(void)
     return before;
 }
 
-#define LOOK_S 0.1 /* at what no descriptor tells */
+#define LOOK_S 0.1 /* polling interval without a descriptor */
 
-/* What is waited for. */
+/* What is observed. */
 struct target {
-    pid_t pid; /* 0: a control group, or a machine */
-    int fd;    /* of the process; below 0: kernels before 5.3 have no pidfd, and others have none */
-    const char *job_group; /* of a job: it goes with the job; NULL: none */
-    bool is_machine;       /* which has no end */
-    bool ends_with_input;  /* somebody holds the other end of a pipe */
+    pid_t pid;             /* 0: a cgroup, or the machine */
+    int fd;                /* pidfd; below 0: none (cgroup, or a kernel before 5.3) */
+    const char *job_group; /* cgroup of a job, removed at its end; NULL: none */
+    bool is_machine;       /* observed until a signal arrives */
+    bool ends_with_input;  /* end when the pipe on stdin is closed */
     struct cli_observing observing;
 };
 
-static bool goes_on(const struct target *target)
+static bool is_running(const struct target *target)
 {
     if (target->pid != 0) {
         return target->fd >= 0 || kill(target->pid, 0) == 0 || errno != ESRCH;
@@ -73,26 +73,26 @@ static bool is_stopped(const struct target *target)
     return place->directory[0] != '\0' && cli_job_is_stopped(place);
 }
 
-/* Until something tells, or that time has passed.  True: it has ended. */
+/* Waits for a signal, a descriptor or the timeout.  True: the target has ended. */
 static bool wait_a_little(const struct target *target, double seconds, const sigset_t *mask)
 {
     struct pollfd polls[] = {
         {.fd = target->fd, .events = POLLIN},
-        {.fd = target->ends_with_input ? STDIN_FILENO : -1}}; /* its end: POLLHUP */
+        {.fd = target->ends_with_input ? STDIN_FILENO : -1}}; /* closed: POLLHUP */
     const struct timespec wait = {(time_t)seconds,
                                   (long)((seconds - (double)(time_t)seconds) * 1e9)};
     return ppoll(polls, 2, &wait, mask) > 0;
 }
 
-/* What no descriptor tells is looked at ten times a second; the directory once, which may be far.
- */
+/* Without a descriptor the target is polled ten times per second.  The directory, which may be on a
+ * network file system, is polled once per second. */
 static void wait_for(const struct target *target, double until, const sigset_t *mask)
 {
     bool has_directory = target->observing.place.directory[0] != '\0';
-    bool is_told_all = target->fd >= 0 || target->is_machine;
-    double step = !is_told_all ? LOOK_S : has_directory ? 1.0 : 1e6;
+    bool is_notified = target->fd >= 0 || target->is_machine;
+    double step = !is_notified ? LOOK_S : has_directory ? 1.0 : 1e6;
     double next_look = cli_now_s();
-    while (is_told == 0 && goes_on(target)) {
+    while (signaled == 0 && is_running(target)) {
         double left = until - cli_now_s();
         if (left <= 0.0 || wait_a_little(target, left < step ? left : step, mask)) {
             return;
@@ -108,15 +108,15 @@ static void wait_for(const struct target *target, double until, const sigset_t *
 
 /* ---- the verb ----------------------------------------------------------------------------- */
 
-/* How a job ended, as far as that can be known on its nodes: scancel and the batch system's limits
- * begin with SIGTERM, and the kernel counts whom it kills for want of memory. */
-static void say_end(const struct target *target)
+/* Sets how a job ended, as far as its node can detect that: scancel and limits of the batch system
+ * send SIGTERM, and the kernel counts OOM kills. */
+static void set_end(const struct target *target)
 {
     resmon_run_end end = {.struct_size = sizeof end, .reason = RESMON_END_KILLED, .text = ""};
     if (cli_group_out_of_memory(target->observing.monitor)) {
         end.signal_number = SIGKILL;
-    } else if (is_told != 0 && !is_stopped(target)) {
-        end.signal_number = is_told;
+    } else if (signaled != 0 && !is_stopped(target)) {
+        end.signal_number = signaled;
         end.text = "the batch system ended it: cancelled, or over a limit";
     } else {
         return;
@@ -124,12 +124,12 @@ static void say_end(const struct target *target)
     (void)resmon_monitor_set_end(target->observing.monitor, &end);
 }
 
-/* A job that ends by itself has nobody else who makes one run of it. */
+/* If the job ended before `resmon job stop`, its files are merged here. */
 static bool finish(struct target *target)
 {
     struct cli_observing *observing = &target->observing;
     if (cli_has(observing->arguments, "job")) {
-        say_end(target);
+        set_end(target);
     }
     bool is_well = cli_observe_finish(observing);
     cli_observe_leave(observing);
@@ -153,8 +153,7 @@ static int observe(struct target *target, const struct cli_arguments *arguments,
     if (!cli_observe_make(observing, target->pid, NULL)) {
         return CLI_USAGE;
     }
-    if (resmon_monitor_start(observing->monitor) != RESMON_OK) {
-        cli_say("attach", "%s", resmon_last_error());
+    if (!cli_check("attach", resmon_monitor_start(observing->monitor))) {
         cli_observe_free(observing);
         return CLI_FAILED;
     }
@@ -162,7 +161,7 @@ static int observe(struct target *target, const struct cli_arguments *arguments,
     return finish(target) ? 0 : CLI_FAILED;
 }
 
-/* A process, by its number; 0, and a line that says why: it is none. */
+/* Reads a process id; 0, and a message: it is not a process id. */
 static pid_t process_of(const char *word)
 {
     char *end = NULL;
@@ -174,38 +173,37 @@ static pid_t process_of(const char *word)
     return (pid_t)pid;
 }
 
-/* A name that the environment does not say, as on a node that one came to by ssh. */
-static void name_job(const char *id)
+/* Sets the job's id if the environment does not have it, as in a login by ssh. */
+static void set_job_id(const char *id)
 {
-    resmon_job *job = NULL;
-    resmon_job_info info = {.struct_size = sizeof info};
-    if (resmon_job_detect(&job) == RESMON_OK && resmon_job_get_info(job, &info) == RESMON_OK &&
-        strcmp(info.id, id) != 0) {
+    resmon_job_info info;
+    resmon_job *job = cli_job_detect(&info);
+    if (job != NULL && strcmp(info.id, id) != 0) {
         (void)setenv("RESMON_JOB_ID", id, 1);
     }
     resmon_job_free(job);
 }
 
-/* What the command line says, and what it means for a job: its group, and in a directory, where
- * ranks may have their own figures, those of the machine and of the group, which is no sum of
- * processes. */
-static struct cli_said *said_of_job(struct cli_arguments *arguments, const char *group)
+/* Adds the options for a job to those of the command line: its cgroup; and in a directory, where
+ * the ranks have files of their own, the domains of the machine and the cgroup, without processes.
+ */
+static struct cli_given *given_of_job(struct cli_arguments *arguments, const char *group)
 {
     size_t count = arguments->of_library_count;
-    struct cli_said *said = cli_grow(NULL, (count + 2) * sizeof *said);
+    struct cli_given *given = cli_grow(NULL, (count + 2) * sizeof *given);
     if (count > 0) {
-        memcpy(said, arguments->of_library, count * sizeof *said);
+        memcpy(given, arguments->of_library, count * sizeof *given);
     }
     if (group != NULL) {
-        said[count++] = (struct cli_said){"cgroup", group};
+        given[count++] = (struct cli_given){"cgroup", group};
     }
-    if (cli_observe_directory(arguments) != NULL && cli_said_of(arguments, "domains") == NULL) {
-        said[count++] = (struct cli_said){"domains", group != NULL ? CLI_MACHINE_DOMAINS("cgroup+")
-                                                                   : CLI_MACHINE_DOMAINS("")};
+    if (cli_observe_directory(arguments) != NULL && cli_given_of(arguments, "domains") == NULL) {
+        given[count++] = (struct cli_given){
+            "domains", group != NULL ? CLI_MACHINE_DOMAINS("cgroup+") : CLI_MACHINE_DOMAINS("")};
     }
-    arguments->of_library = said;
+    arguments->of_library = given;
     arguments->of_library_count = count;
-    return said;
+    return given;
 }
 
 static int observe_job(const struct cli_arguments *arguments, const char *id, double seconds)
@@ -220,11 +218,11 @@ static int observe_job(const struct cli_arguments *arguments, const char *id, do
             return CLI_FAILED;
         }
     }
-    struct cli_said *said = said_of_job(&more, path);
+    struct cli_given *given = given_of_job(&more, path);
     struct target target = {.job_group = path, .is_machine = path == NULL};
-    name_job(id);
+    set_job_id(id);
     int result = observe(&target, &more, seconds);
-    free(said);
+    free(given);
     resmon_text_free(path);
     return result;
 }
@@ -233,7 +231,7 @@ int cli_attach(const struct cli_arguments *arguments)
 {
     const char *job = cli_value(arguments, "job");
     double seconds = 0.0;
-    bool has_group = job != NULL || cli_said_of(arguments, "cgroup") != NULL;
+    bool has_group = job != NULL || cli_given_of(arguments, "cgroup") != NULL;
     if (!cli_needs_words(arguments, has_group ? 0 : 1, has_group ? 0 : 1)) {
         return cli_wrong(arguments->command);
     }

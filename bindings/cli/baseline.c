@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * resmon baseline: what a command draws beyond what the machine draws anyway.
+ * resmon baseline: energy of a command above that of the idle machine.
  *
- * Rounds alternate, A B, B A, A B, ...: what changes slowly, such as the temperature or what else
- * runs, then weighs as much on one side as on the other.
+ * The order of work and idle periods alternates: A B, B A, A B, ...  Slow changes, such as those of
+ * the temperature or of other load, then affect both sides equally.
  */
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include <resmon/resmon.h>
 
@@ -17,7 +15,7 @@
 #include "say.h"
 
 #define MOST_ROUNDS 100
-#define LEAST_S     0.1 /* what resmon_compare_runs() takes */
+#define LEAST_S     0.1 /* least duration for resmon_compare_runs() */
 
 struct rounds {
     size_t count;
@@ -27,7 +25,7 @@ struct rounds {
     resmon_monitor_options options;
     resmon_run *work[MOST_ROUNDS], *idle[MOST_ROUNDS];
     size_t works, idles;
-    double work_s; /* that the command took the last time */
+    double work_s; /* duration of the last run of the command */
 };
 
 static int fail(const char *what)
@@ -36,15 +34,7 @@ static int fail(const char *what)
     return CLI_RUN_FAILED;
 }
 
-static void pause_for(double seconds)
-{
-    struct timespec left = {.tv_sec = (time_t)seconds};
-    left.tv_nsec = (long)((seconds - (double)left.tv_sec) * 1e9);
-    while (nanosleep(&left, &left) != 0 && errno == EINTR) {
-    }
-}
-
-/* The exit status; one that a signal ended ends us, too. */
+/* Returns the exit status.  If a signal ends the command, it ends this process, too. */
 static int run_command(char **words)
 {
     struct cli_launch launch;
@@ -65,7 +55,7 @@ static int run_command(char **words)
     return code;
 }
 
-/* Watches the machine while the command runs. */
+/* Observes the machine while the command runs. */
 static int observe(const struct rounds *rounds, resmon_run **ret_run)
 {
     resmon_monitor *monitor = NULL;
@@ -127,10 +117,10 @@ static int run_rounds(struct rounds *rounds)
     for (size_t i = 0; i < rounds->count && code == 0; i++) {
         int (*const first)(struct rounds *) = i % 2 == 0 ? work : idle;
         int (*const second)(struct rounds *) = i % 2 == 0 ? idle : work;
-        pause_for(rounds->pause_s);
+        cli_sleep(rounds->pause_s);
         code = first(rounds);
         if (code == 0) {
-            pause_for(rounds->pause_s);
+            cli_sleep(rounds->pause_s);
             code = second(rounds);
         }
     }

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * resmon bench: commands, again and again, in turns.  Each run is a `resmon run` of its own, whose
- * document is read and removed; but of short commands, of which samples tell nothing and which
- * being observed would change, it is a process that is started and waited for, and nothing else.
+ * resmon bench: runs commands repeatedly, in random order.  Each run is a `resmon run` of its own,
+ * whose document is read and removed.  Short commands get too few samples, and observing would
+ * change them: they are only started and waited for.
  */
-#define _GNU_SOURCE /* environ, getrandom, wait4, SOCK_CLOEXEC */
+#define _GNU_SOURCE /* getrandom, W_EXITCODE, SOCK_CLOEXEC */
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,20 +26,20 @@
 
 #define MOST_RUNS  10000.0
 #define USUAL_RUNS 10.0
-#define USUAL_S    3.0 /* that each command runs for, at least, where nobody says how often */
+#define USUAL_S    3.0 /* least total time of each command, without --runs and --for */
 #define CACHES     "/proc/sys/vm/drop_caches"
 
-/* A command is short that takes less: `resmon run` adds some 5 ms, 1 % of this. */
+/* Shorter commands run without a monitor: `resmon run` adds some 5 ms, 1 % of this. */
 #define SHORT_S 0.5
 
 #define MOST_COMMANDS 64
 
 struct command {
     char **words; /* ended by NULL */
-    char *name;   /* as a line */
+    char *name;   /* its command line */
     char *shell[4];
-    double total_s;   /* of its runs that count */
-    double longest_s; /* of those that were observed */
+    double total_s;   /* of the runs that count */
+    double longest_s; /* of the observed runs */
 };
 
 struct commands {
@@ -54,34 +53,20 @@ struct bench {
     double runs, for_s, warmup;
     resmon_bench *results;
     char document[CLI_STORE_PATH_BYTES];
-    size_t done;     /* runs */
+    size_t done;     /* runs that count */
     bool is_bare;    /* runs have no monitor */
-    bool has_scopes; /* some of the commands */
+    bool has_scopes; /* a command has scopes */
 };
 
 /* ---- commands, between "--" --------------------------------------------------------------- */
 
-static char *join(char **words)
-{
-    size_t room = 1, used = 0;
-    for (size_t i = 0; words[i] != NULL; i++) {
-        room += strlen(words[i]) + 1;
-    }
-    char *line = cli_grow(NULL, room);
-    line[0] = '\0';
-    for (size_t i = 0; words[i] != NULL; i++) {
-        used += (size_t)snprintf(line + used, room - used, "%s%s", i > 0 ? " " : "", words[i]);
-    }
-    return line;
-}
-
-/* One word with spaces is a line of a shell. */
-static void add_command(struct commands *commands, char **words)
+/* One word with spaces is run by the shell. */
+static void add_command(struct commands *commands, char **words, size_t count)
 {
     struct command *command = &commands->at[commands->count++];
-    command->name = join(words);
+    command->name = cli_line_of(words, count);
     command->words = words;
-    if (words[1] == NULL && strchr(words[0], ' ') != NULL) {
+    if (count == 1 && strchr(words[0], ' ') != NULL) {
         static char shell[] = "/bin/sh", option[] = "-c";
         command->shell[0] = shell;
         command->shell[1] = option;
@@ -90,7 +75,7 @@ static void add_command(struct commands *commands, char **words)
     }
 }
 
-/* "--" stands between them. */
+/* Splits the words at "--". */
 static bool split(struct commands *commands, char **words, size_t count)
 {
     for (size_t first = 0, at = 0; at <= count; at++) {
@@ -103,14 +88,14 @@ static bool split(struct commands *commands, char **words, size_t count)
             return false;
         }
         words[at] = NULL;
-        add_command(commands, words + first);
+        add_command(commands, words + first, at - first);
         first = at + 1;
     }
     return true;
 }
 
-/* Two of one line are two commands all the same. */
-static void tell_apart(struct commands *commands)
+/* Makes the names of equal commands unique. */
+static void make_names_unique(struct commands *commands)
 {
     for (size_t i = 1; i < commands->count; i++) {
         size_t alike = 1;
@@ -118,20 +103,18 @@ static void tell_apart(struct commands *commands)
             alike += strcmp(commands->at[k].name, commands->at[i].name) == 0 ? 1 : 0;
         }
         if (alike > 1) {
-            size_t room = strlen(commands->at[i].name) + 16;
-            char *name = cli_grow(NULL, room);
-            (void)snprintf(name, room, "%s (%zu)", commands->at[i].name, alike);
+            char *name = cli_format("%s (%zu)", commands->at[i].name, alike);
             free(commands->at[i].name);
             commands->at[i].name = name;
         }
     }
 }
 
-/* Takes the words apart.  False, and a line that says why. */
+/* Reads the commands.  False, and a message: one is missing, or there are too many. */
 static bool read_commands(struct commands *commands, char **words, size_t count)
 {
     bool is_right = split(commands, words, count);
-    tell_apart(commands);
+    make_names_unique(commands);
     return is_right;
 }
 
@@ -144,82 +127,27 @@ static void free_commands(struct commands *commands)
 
 /* ---- runs without a monitor --------------------------------------------------------------- */
 
-/* What a run without a monitor was: as whoever started it and waited for it has it. */
-struct bare {
-    double wall_s; /* until wait4(2) returned */
-    int error;     /* errno of the start; 0: it has run */
-    int status;    /* of wait4(2) */
-    struct rusage usage;
-    long starter_maxrss; /* ru_maxrss of the command is this at least: kB */
-};
-
 static int starter_socket = -1;
 static pid_t starter = -1;
 
-/* As execvp(3), a script without "#!" is given to a shell. */
-static int spawn_shell(char **words, const posix_spawn_file_actions_t *actions, pid_t *ret_pid)
-{
-    static char shell[] = "/bin/sh";
-    size_t count = 0;
-    while (words[count] != NULL) {
-        count++;
-    }
-    char **all = cli_grow(NULL, (count + 2) * sizeof *all);
-    all[0] = shell;
-    memcpy(all + 1, words, (count + 1) * sizeof *all);
-    int error = posix_spawn(ret_pid, shell, actions, NULL, all, environ);
-    free(all);
-    return error;
-}
-
-static struct bare spawn_bare(char **words, const posix_spawn_file_actions_t *actions)
-{
-    struct rusage own;
-    struct bare run = {.status = -1};
-    pid_t pid = 0;
-    double begin_s = cli_now_s();
-    run.error = posix_spawnp(&pid, words[0], actions, NULL, words, environ);
-    if (run.error == ENOEXEC) {
-        run.error = spawn_shell(words, actions, &pid);
-    }
-    cli_launch_hand_to(run.error == 0 ? pid : 0);
-    while (run.error == 0 && wait4(pid, &run.status, 0, &run.usage) < 0 && errno == EINTR) {
-    }
-    run.wall_s = cli_now_s() - begin_s;
-    cli_launch_hand_to(0);
-    (void)getrusage(RUSAGE_SELF, &own);
-    run.starter_maxrss = own.ru_maxrss;
-    return run;
-}
-
+/* Runs commands by their numbers, which come from the socket, until it is closed. */
 static void serve(const struct commands *commands, bool is_shown, int socket)
 {
     size_t number;
-    posix_spawn_file_actions_t actions;
-    if (posix_spawn_file_actions_init(&actions) != 0) {
-        return;
-    }
-    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO && !is_shown; fd++) {
-        (void)posix_spawn_file_actions_addopen(&actions, fd, "/dev/null", O_RDWR, 0);
-    }
-    for (;;) {
-        ssize_t got = recv(socket, &number, sizeof number, 0);
-        if (got < 0 && errno == EINTR) {
-            continue;
+    ssize_t got;
+    do {
+        got = recv(socket, &number, sizeof number, 0);
+        if (got == (ssize_t)sizeof number && number < commands->count) {
+            char **words = commands->at[number].words;
+            const struct cli_child run =
+                cli_launch_run(words[0], words, STDIN_FILENO, is_shown ? -1 : STDERR_FILENO);
+            got = send(socket, &run, sizeof run, MSG_NOSIGNAL);
         }
-        if (got != (ssize_t)sizeof number || number >= commands->count) {
-            break;
-        }
-        struct bare run = spawn_bare(commands->at[number].words, &actions);
-        if (send(socket, &run, sizeof run, MSG_NOSIGNAL) != (ssize_t)sizeof run) {
-            break;
-        }
-    }
-    (void)posix_spawn_file_actions_destroy(&actions);
+    } while (got > 0 || (got < 0 && errno == EINTR));
 }
 
-/* Forks a small process that starts the commands and waits for them: what it has is the least RSS
- * that they can have.  False, and a line that says why. */
+/* Forks a small process that starts the commands and waits for them: the RSS of the parent is a
+ * lower bound of ru_maxrss.  False, and a message: it cannot be created. */
 static bool open_starter(const struct commands *commands, bool is_shown)
 {
     int ends[2];
@@ -241,11 +169,11 @@ static bool open_starter(const struct commands *commands, bool is_shown)
     return starter > 0;
 }
 
-/* False, and a line that says why: the small process is gone. */
-static bool ask_starter(size_t command, struct bare *ret_run)
+/* Lets the starter run a command.  False, and a message: the starter has ended. */
+static bool run_by_starter(size_t command, struct cli_child *ret_run)
 {
     ssize_t got = -1;
-    cli_launch_hand_to(starter); /* which hands signals on */
+    cli_launch_hand_to(starter); /* which forwards signals */
     if (send(starter_socket, &command, sizeof command, MSG_NOSIGNAL) == (ssize_t)sizeof command) {
         do {
             got = recv(starter_socket, ret_run, sizeof *ret_run, 0);
@@ -271,18 +199,18 @@ static void close_starter(void)
 
 /* ---- one run ------------------------------------------------------------------------------ */
 
-/* `resmon run` with the options of ours that are its own. */
+/* `resmon run` with the library options of this command. */
 static void add_run(struct cli_words *words, const struct bench *bench)
 {
     cli_words_add(words, "resmon");
     cli_words_add(words, "run");
     cli_words_add(words, "-q");
     cli_words_add(words, "--output=%s", bench->document);
-    cli_words_add_said(words, bench->arguments);
+    cli_words_add_given(words, bench->arguments);
     cli_words_add(words, "--");
 }
 
-/* What it has on stderr is shown in any case. */
+/* Its stderr is shown in any case. */
 static int run_shell(const char *line, bool is_shown)
 {
     struct cli_words words = {.at = NULL};
@@ -290,12 +218,12 @@ static int run_shell(const char *line, bool is_shown)
     cli_words_add(&words, "-c");
     cli_words_add(&words, "%s", line);
     int last = is_shown ? -1 : STDOUT_FILENO;
-    int status = cli_launch_run(words.at[0], words.at, STDOUT_FILENO, last);
+    const struct cli_child child = cli_launch_run(words.at[0], words.at, STDOUT_FILENO, last);
     cli_words_free(&words);
-    return status;
+    return child.status;
 }
 
-/* Before a run; false, and a line that says why. */
+/* Prepares a run; false, and a message: that failed. */
 static bool prepare(const struct bench *bench)
 {
     const char *line = cli_value(bench->arguments, "prepare");
@@ -333,7 +261,7 @@ static void say_failure(const struct command *command, int status)
     }
 }
 
-/* Takes what a run was, and adds it if it counts; false, and a line that says why. */
+/* Reads the document of a run, and adds the run if it counts; false, and a message: that failed. */
 static bool take_result(struct bench *bench, struct command *command, bool counts)
 {
     resmon_headline headline = {.struct_size = sizeof headline};
@@ -342,10 +270,8 @@ static bool take_result(struct bench *bench, struct command *command, bool count
     if (run == NULL) {
         return false;
     }
-    bool is_added = !counts || resmon_bench_add(bench->results, command->name, run) == RESMON_OK;
-    if (!is_added) {
-        cli_say("bench", "%s", resmon_last_error());
-    }
+    bool is_added =
+        !counts || cli_check("bench", resmon_bench_add(bench->results, command->name, run));
     (void)resmon_run_get_headline(run, &headline);
     command->longest_s = fmax(command->longest_s, headline.wall_s);
     command->total_s += counts ? headline.wall_s : 0.0;
@@ -355,7 +281,7 @@ static bool take_result(struct bench *bench, struct command *command, bool count
     return is_added;
 }
 
-static bool take_bare(struct bench *bench, struct command *command, const struct bare *bare)
+static bool take_bare(struct bench *bench, struct command *command, const struct cli_child *bare)
 {
     bool is_signal = WIFSIGNALED(bare->status);
     const struct cli_launch launch = {.wait_code = is_signal ? CLD_KILLED : CLD_EXITED,
@@ -365,45 +291,42 @@ static bool take_bare(struct bench *bench, struct command *command, const struct
     const resmon_run_end end = cli_launch_end(&launch);
     resmon_run_usage usage = cli_launch_usage(&launch);
     usage.wall_s = bare->wall_s;
-    if (bare->usage.ru_maxrss <= bare->starter_maxrss) {
-        usage.rss_peak_bytes = (double)NAN; /* it may be that of who started it */
+    if (bare->usage.ru_maxrss <= bare->least_maxrss) {
+        usage.rss_peak_bytes = (double)NAN; /* it may be that of the starter */
     }
     command->total_s += bare->wall_s;
     bench->done++;
-    if (resmon_bench_add_usage(bench->results, command->name, &usage, &end) != RESMON_OK) {
-        cli_say("bench", "%s", resmon_last_error());
-        return false;
-    }
-    return true;
+    return cli_check("bench", resmon_bench_add_usage(bench->results, command->name, &usage, &end));
 }
 
 static int run_observed(const struct bench *bench, const struct command *command)
 {
     struct cli_words words = {.at = NULL};
     add_run(&words, bench);
-    for (size_t i = 0; command->words[i] != NULL; i++) {
-        cli_words_add(&words, "%s", command->words[i]);
-    }
+    cli_words_add_all(&words, command->words);
     int last = cli_has(bench->arguments, "show-output") ? -1 : STDERR_FILENO;
-    int status = cli_launch_run("/proc/self/exe", words.at, STDIN_FILENO, last);
+    const struct cli_child child = cli_launch_run("/proc/self/exe", words.at, STDIN_FILENO, last);
     cli_words_free(&words);
-    return status;
+    if (child.error != 0) {
+        cli_say("bench", "cannot start a process: %s", strerror(child.error));
+    }
+    return child.status;
 }
 
-/* As a shell has it; -1: it is the end. */
-static int run_bare(struct bench *bench, const struct command *command, struct bare *ret_run)
+/* Returns the status as a shell would; -1: the benchmark ends. */
+static int run_bare(struct bench *bench, const struct command *command, struct cli_child *ret_run)
 {
-    if (!ask_starter((size_t)(command - bench->commands.at), ret_run)) {
+    if (!run_by_starter((size_t)(command - bench->commands.at), ret_run)) {
         return -1;
     }
     int missing = ret_run->error == ENOENT ? CLI_NOT_FOUND : CLI_NOT_EXECUTABLE;
     return ret_run->error != 0 ? W_EXITCODE(missing, 0) : ret_run->status;
 }
 
-/* False: the end. */
+/* False: the benchmark ends. */
 static bool run_once(struct bench *bench, struct command *command, bool counts)
 {
-    struct bare bare;
+    struct cli_child bare;
     if (cli_launch_noted() != 0 || !prepare(bench)) {
         return false;
     }
@@ -461,7 +384,7 @@ static void end_progress(const struct bench *bench)
     }
 }
 
-static bool goes_on(const struct bench *bench, size_t round, double begin_s)
+static bool wants_round(const struct bench *bench, size_t round, double begin_s)
 {
     if (bench->for_s > 0.0) {
         return round == 0 || cli_now_s() - begin_s < bench->for_s;
@@ -477,7 +400,7 @@ static bool goes_on(const struct bench *bench, size_t round, double begin_s)
     return (double)round < USUAL_RUNS || (least_s < USUAL_S && (double)round < 10 * USUAL_RUNS);
 }
 
-/* Whether it came to its end. */
+/* False: the benchmark ends. */
 static bool run_round(struct bench *bench, bool counts)
 {
     size_t order[MOST_COMMANDS] = {0};
@@ -494,18 +417,17 @@ static bool begin_results(struct bench *bench)
     resmon_bench_free(bench->results);
     bench->results = NULL;
     bench->done = 0;
-    if (resmon_bench_new(&bench->results) != RESMON_OK) {
-        cli_say("bench", "%s", resmon_last_error());
+    if (!cli_check("bench", resmon_bench_new(&bench->results))) {
         return false;
     }
-    for (size_t i = 0; i < bench->commands.count; i++) { /* in the order in which they were said */
+    for (size_t i = 0; i < bench->commands.count; i++) { /* in the order of the command line */
         (void)resmon_bench_add(bench->results, bench->commands.at[i].name, NULL);
         bench->commands.at[i].total_s = 0.0;
     }
     return true;
 }
 
-/* After a round that was observed: whether the others need not be, and should not. */
+/* After an observed round: whether further runs need no monitor. */
 static bool is_short(const struct bench *bench)
 {
     bool is_short = bench->arguments->of_library_count == 0 && !bench->has_scopes;
@@ -523,11 +445,11 @@ static bool run_all(struct bench *bench)
         bench->is_bare = is_well && is_short(bench);
     }
     double begin_s = cli_now_s();
-    for (size_t round = 0; is_well && goes_on(bench, round, begin_s); round++) {
+    for (size_t round = 0; is_well && wants_round(bench, round, begin_s); round++) {
         say_progress(bench, round);
         is_well = run_round(bench, true);
         if (round == 0 && is_well && !bench->is_bare && is_short(bench)) {
-            bench->is_bare = true; /* and this round has warmed up */
+            bench->is_bare = true; /* this round was the warm-up */
             is_well = begin_results(bench) && run_round(bench, true);
         }
     }
@@ -537,63 +459,58 @@ static bool run_all(struct bench *bench)
 
 /* ---- results ------------------------------------------------------------------------------ */
 
-static char *text_of(const struct bench *bench, const char *form)
+static const char *form_of(const void *context, const char *path)
 {
+    const struct bench *bench = context;
+    const char *format = cli_value(bench->arguments, "format"), *form = cli_output_form(path);
+    bool is_html = form != NULL && strcmp(form, "html") == 0;
+    return format != NULL ? format : is_html ? "html" : "json";
+}
+
+static resmon_status render(const void *context, const char *form, unsigned width, char **ret_text)
+{
+    const struct bench *bench = context;
+    (void)width;
+    return resmon_bench_text(bench->results, form, ret_text);
+}
+
+static bool print_difference(const struct bench *bench, size_t index)
+{
+    resmon_diff *diff = NULL;
     char *text = NULL;
-    if (resmon_bench_text(bench->results, form, &text) != RESMON_OK) {
-        cli_say("bench", "%s", resmon_last_error());
+    resmon_status status = resmon_diff_make(bench->results, 0, bench->results, index, "", &diff);
+    if (status == RESMON_OK) {
+        status = resmon_diff_text(diff, "text", cli_columns(STDOUT_FILENO), 0, &text);
     }
-    return text;
+    bool is_printed =
+        (status != RESMON_OK || cli_print("bench", "\n")) && cli_print_made("bench", status, text);
+    resmon_diff_free(diff);
+    return is_printed;
 }
 
-static bool write_to(const struct bench *bench, const char *path, const char *form)
+static bool save(const struct bench *bench, const char *name)
 {
-    char *text = text_of(bench, form);
-    bool is_written = text != NULL && cli_store_write("bench", path, text);
-    resmon_text_free(text);
-    return is_written;
-}
-
-static bool print_differences(const struct bench *bench)
-{
-    bool is_well = true;
-    for (size_t i = 1; i < resmon_bench_count(bench->results) && is_well; i++) {
-        resmon_diff *diff = NULL;
-        char *text = NULL;
-        if (resmon_diff_make(bench->results, 0, bench->results, i, "", &diff) != RESMON_OK ||
-            resmon_diff_text(diff, "text", cli_columns(STDOUT_FILENO), 0, &text) != RESMON_OK) {
-            cli_say("bench", "%s", resmon_last_error());
-            is_well = false;
-        }
-        is_well = is_well && cli_print("bench", "\n") && cli_print("bench", text);
-        resmon_text_free(text);
-        resmon_diff_free(diff);
+    char path[CLI_STORE_PATH_BYTES], *text = NULL;
+    if (!cli_store_make("bench", name, path)) {
+        return false;
     }
-    return is_well;
+    const resmon_status status = resmon_bench_text(bench->results, "json", &text);
+    return cli_store_made("bench", path, status, text);
 }
 
 static bool show(const struct bench *bench)
 {
-    const char *path, *name = cli_value(bench->arguments, "save");
-    const char *form = cli_value(bench->arguments, "format");
-    char kept[CLI_STORE_PATH_BYTES];
-    bool is_well = true;
-    for (size_t i = 0; (path = cli_value_at(bench->arguments, "output", i)) != NULL; i++) {
-        uint64_t page;
-        is_well &= write_to(bench, path,
-                            form != NULL                                                  ? form
-                            : cli_output_is_page(path, &page) && page == RESMON_PAGE_HTML ? "html"
-                                                                                          : "json");
-    }
-    if (name != NULL) {
-        is_well &= cli_store_make("bench", name, kept) && write_to(bench, kept, "json");
-    }
+    const struct cli_result result = {bench->arguments, bench, form_of, render};
+    const char *name = cli_value(bench->arguments, "save");
+    bool is_well = cli_result_write(&result);
+    is_well &= name == NULL || save(bench, name);
+    bool is_printed = cli_result_print(&result);
     if (!cli_has(bench->arguments, "quiet")) {
-        char *text = text_of(bench, "text");
-        is_well &= text != NULL && cli_print("bench", text) && print_differences(bench);
-        resmon_text_free(text);
+        for (size_t i = 1; i < resmon_bench_count(bench->results) && is_printed; i++) {
+            is_printed = print_difference(bench, i);
+        }
     }
-    return is_well;
+    return is_well && is_printed;
 }
 
 /* ---- the verb ----------------------------------------------------------------------------- */
@@ -615,8 +532,8 @@ static void free_all(struct bench *bench)
     free_commands(&bench->commands);
 }
 
-/* False, and a line that says why. */
-static bool make_place(struct bench *bench)
+/* Creates the file for documents of runs.  False, and a message: it cannot be created. */
+static bool create_document(struct bench *bench)
 {
     const char *directory = cli_store_temporary();
     int length =
@@ -636,7 +553,7 @@ static int run_bench(struct bench *bench)
 {
     cli_launch_note_signals();
     if (!open_starter(&bench->commands, cli_has(bench->arguments, "show-output")) ||
-        !make_place(bench) || !begin_results(bench)) {
+        !create_document(bench) || !begin_results(bench)) {
         return CLI_RUN_FAILED;
     }
     bool is_whole = run_all(bench);

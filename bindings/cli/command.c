@@ -19,12 +19,12 @@ static const struct cli_command commands[] = {
 #include "commands.def"
 };
 
-/* Of a verb's own. */
+/* An option of a verb. */
 struct option {
     int verb;
     char letter; /* '\0': none */
     const char *key;
-    const char *argument; /* NULL: none; "[X]": may be left out */
+    const char *argument; /* NULL: none; "[X]": optional */
     const char *help;
 };
 
@@ -74,12 +74,13 @@ bool cli_is_of_scopes(const char *key)
     return strncmp(key, "scope", 5) == 0 || strcmp(key, "max_meter_share") == 0;
 }
 
-/* Which the command says itself, or that are of a program that the library is in. */
-static bool is_ours(const struct cli_command *command, const char *key)
+/* Library options that the command sets itself, or that only programs with the library have. */
+static bool is_reserved(const struct cli_command *command, const char *key)
 {
     static const char *const keys[] = {"pid", "command", "signals", "log", "help", "events"};
     if (cli_is_of_scopes(key)) {
-        return (command->traits & CLI_RUNS) == 0; /* what runs already is not asked */
+        return (command->traits & CLI_RUNS) ==
+               0; /* programs that already run cannot be configured */
     }
     for (size_t i = 0; i < COUNT(keys); i++) {
         if (strcmp(key, keys[i]) == 0) {
@@ -97,7 +98,8 @@ static bool takes(const struct cli_command *command, const resmon_option *option
     bool is_of_sink = strcmp(option->owner, "monitor") != 0 &&
                       strcmp(option->owner, "environment") != 0 &&
                       strcmp(option->owner, "carbon") != 0;
-    return (command->traits & CLI_OBSERVES) != 0 && (is_of_sink || !is_ours(command, option->key));
+    return (command->traits & CLI_OBSERVES) != 0 &&
+           (is_of_sink || !is_reserved(command, option->key));
 }
 
 static int has_value(const resmon_option *option)
@@ -166,14 +168,14 @@ void cli_each_option(const struct cli_command *command,
     }
 }
 
-/* ---- words that are nearly right ---------------------------------------------------------- */
+/* ---- suggestions -------------------------------------------------------------------------- */
 
 static size_t least_of(size_t a, size_t b)
 {
     return a < b ? a : b;
 }
 
-/* Three rows of the table of distances between beginnings of the words. */
+/* Keeps three rows of the table of distances between prefixes of the words. */
 size_t cli_distance(const char *a, const char *b)
 {
     size_t rows[3][CLI_KEY_BYTES + 1];

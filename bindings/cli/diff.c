@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* resmon diff: whether something has become worse. */
+/* resmon diff: compares runs or benchmarks by rules. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -17,7 +17,7 @@
 /* ---- the sides ---------------------------------------------------------------------------- */
 
 struct sides {
-    resmon_bench *before, *after; /* may be the same */
+    resmon_bench *before, *after; /* may be the same object */
 };
 
 static void free_sides(struct sides *sides)
@@ -52,7 +52,7 @@ static bool load_sides(const struct cli_arguments *arguments, struct sides *side
 
 /* ---- the rules ---------------------------------------------------------------------------- */
 
-/* All of it, up to a bound; false, and a line that says why. */
+/* Reads a file of rules; false, and a message: it cannot be read, or is too long. */
 static bool read_rules(const char *path, char *text)
 {
     FILE *file = fopen(path, "re");
@@ -69,17 +69,16 @@ static bool read_rules(const char *path, char *text)
     return is_read;
 }
 
-/* The rules of --fail and --gate, else of the file that stands here; "" and `ret_is_said` false:
- * none.
- */
-static bool collect_rules(const struct cli_arguments *arguments, char *text, bool *ret_is_said)
+/* The rules of --fail and --gate, else of the file .resmon-gate.  `ret_is_given` false: no rules
+ * are given, and the defaults apply. */
+static bool collect_rules(const struct cli_arguments *arguments, char *text, bool *ret_is_given)
 {
     const char *rule, *path = cli_value(arguments, "gate");
     size_t used = 0;
     text[0] = '\0';
     path = path == NULL && !cli_has(arguments, "fail") && access(GATE_FILE, F_OK) == 0 ? GATE_FILE
                                                                                        : path;
-    *ret_is_said = path != NULL || cli_has(arguments, "fail");
+    *ret_is_given = path != NULL || cli_has(arguments, "fail");
     if (path != NULL && !read_rules(path, text)) {
         return false;
     }
@@ -97,55 +96,21 @@ static bool collect_rules(const struct cli_arguments *arguments, char *text, boo
 
 /* ---- results ------------------------------------------------------------------------------ */
 
-static const struct {
-    const char *ending, *form;
-} forms[] = {{".html", "html"}, {".htm", "html"},  {".md", "markdown"},
-             {".json", "json"}, {".xml", "junit"}, {".txt", "text"}};
+struct shown {
+    const resmon_diff *diff;
+    bool is_full;
+};
 
-static const char *form_of(const char *path)
+static const char *form_of(const void *context, const char *path)
 {
-    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
-        size_t length = strlen(path), ending = strlen(forms[i].ending);
-        if (length > ending && strcmp(path + length - ending, forms[i].ending) == 0) {
-            return forms[i].form;
-        }
-    }
-    return NULL;
+    (void)context;
+    return cli_output_form(path);
 }
 
-static char *text_of(const struct cli_arguments *arguments, const resmon_diff *diff,
-                     const char *form, unsigned width)
+static resmon_status render(const void *context, const char *form, unsigned width, char **ret_text)
 {
-    char *text = NULL;
-    if (resmon_diff_text(diff, form, width, cli_has(arguments, "full") ? 1 : 0, &text) !=
-        RESMON_OK) {
-        cli_say("diff", "%s", resmon_last_error());
-    }
-    return text;
-}
-
-static bool write_outputs(const struct cli_arguments *arguments, const resmon_diff *diff)
-{
-    const char *path;
-    bool is_well = true;
-    for (size_t i = 0; (path = cli_value_at(arguments, "output", i)) != NULL; i++) {
-        char *text = text_of(arguments, diff, form_of(path), 0);
-        is_well &= text != NULL && cli_store_write("diff", path, text);
-        resmon_text_free(text);
-    }
-    return is_well;
-}
-
-static bool print(const struct cli_arguments *arguments, const resmon_diff *diff)
-{
-    if (cli_has(arguments, "quiet")) {
-        return true;
-    }
-    const char *form = cli_has(arguments, "json") ? "json" : "text";
-    char *text = text_of(arguments, diff, form, cli_columns(STDOUT_FILENO));
-    bool is_printed = text != NULL && cli_print("diff", text);
-    resmon_text_free(text);
-    return is_printed;
+    const struct shown *shown = context;
+    return resmon_diff_text(shown->diff, form, width, shown->is_full ? 1 : 0, ret_text);
 }
 
 /* ---- pairs -------------------------------------------------------------------------------- */
@@ -164,7 +129,7 @@ static bool has_one(const resmon_bench *bench)
     return resmon_bench_count(bench) == 1;
 }
 
-/* Which two groups; false, and a line that says why. */
+/* Chooses the two groups; false, and a message: a side does not have the command. */
 static bool choose(const struct cli_arguments *arguments, const struct sides *sides,
                    size_t *ret_before, size_t *ret_after)
 {
@@ -203,12 +168,12 @@ static int status_of(const struct cli_arguments *arguments, int32_t verdict)
                                                    : 0;
 }
 
-/* That all of it can be had is known before files are read. */
+/* Checks the options before files are read. */
 static bool check(const struct cli_arguments *arguments)
 {
     const char *path, *inconclusive = cli_value(arguments, "inconclusive");
     for (size_t i = 0; (path = cli_value_at(arguments, "output", i)) != NULL; i++) {
-        if (form_of(path) == NULL) {
+        if (cli_output_form(path) == NULL) {
             cli_say("diff", "%s: the name must end in .html, .md, .json, .xml or .txt", path);
             return false;
         }
@@ -221,7 +186,7 @@ static bool check(const struct cli_arguments *arguments)
     return true;
 }
 
-/* A run of each side, for pages, where the sides are files of runs. */
+/* Loads a run of each side for the HTML report, if the sides are files of runs. */
 static void load_shown(const struct cli_arguments *arguments, resmon_run *runs[2])
 {
     const char *path;
@@ -229,7 +194,7 @@ static void load_shown(const struct cli_arguments *arguments, resmon_run *runs[2
     size_t before = arguments->words_before, count = arguments->word_count;
     before = before == count && count == 2 ? 1 : before;
     for (size_t i = 0; (path = cli_value_at(arguments, "output", i)) != NULL; i++) {
-        is_wanted |= strcmp(form_of(path), "html") == 0;
+        is_wanted |= strcmp(cli_output_form(path), "html") == 0;
     }
     if (is_wanted && before < count) {
         runs[0] = cli_runs_median(arguments->words, before);
@@ -242,20 +207,21 @@ static int compare(const struct cli_arguments *arguments, const struct sides *si
     static char rules[MOST_RULES];
     resmon_diff *diff = NULL;
     size_t before, after;
-    bool is_said;
-    if (!choose(arguments, sides, &before, &after) || !collect_rules(arguments, rules, &is_said)) {
+    bool is_given;
+    if (!choose(arguments, sides, &before, &after) || !collect_rules(arguments, rules, &is_given)) {
         return CLI_USAGE;
     }
-    if (resmon_diff_make(sides->before, before, sides->after, after, is_said ? rules : NULL,
-                         &diff) != RESMON_OK) {
-        cli_say("diff", "%s", resmon_last_error());
+    if (!cli_check("diff", resmon_diff_make(sides->before, before, sides->after, after,
+                                            is_given ? rules : NULL, &diff))) {
         return CLI_USAGE;
     }
     resmon_run *runs[2] = {NULL};
     load_shown(arguments, runs);
     (void)resmon_diff_set_runs(diff, runs[0], runs[1]);
-    bool is_well = write_outputs(arguments, diff);
-    is_well &= print(arguments, diff);
+    const struct shown shown = {diff, cli_has(arguments, "full")};
+    const struct cli_result result = {arguments, &shown, form_of, render};
+    bool is_well = cli_result_write(&result);
+    is_well &= cli_result_print(&result);
     int status = is_well ? status_of(arguments, resmon_diff_verdict(diff)) : CLI_USAGE;
     resmon_diff_free(diff);
     resmon_run_free(runs[0]);

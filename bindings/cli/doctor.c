@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* resmon doctor: what can be measured here, by this user, and what to do so that more can. */
+/* resmon doctor: reports what this user can measure on this machine, and how to enable the rest. */
 #include <string.h>
 
 #include <resmon/doctor.h>
@@ -8,10 +8,10 @@
 #include "arguments.h"
 #include "say.h"
 
-/* By RESMON_DOCTOR_FILE_*. */
+/* Indexed by RESMON_DOCTOR_FILE_*. */
 static const char *const files[] = {"all", "sysusers", "udev", "tmpfiles", "sysctl"};
 
-/* -1: there is no such file. */
+/* -1: no such file. */
 static int find_file(const char *name)
 {
     for (int i = 0; i < (int)(sizeof files / sizeof *files); i++) {
@@ -28,13 +28,7 @@ static bool print(const resmon_doctor *doctor, int file, bool as_json)
     resmon_status status = file >= 0 ? resmon_doctor_rule(doctor, file, &text)
                            : as_json ? resmon_doctor_document(doctor, &text)
                                      : resmon_doctor_report(doctor, &text);
-    if (status != RESMON_OK) {
-        cli_say("doctor", "%s", resmon_last_error());
-        return false;
-    }
-    bool is_printed = cli_print("doctor", text);
-    resmon_text_free(text);
-    return is_printed;
+    return cli_print_made("doctor", status, text);
 }
 
 int cli_doctor(const struct cli_arguments *arguments)
@@ -58,8 +52,7 @@ int cli_doctor(const struct cli_arguments *arguments)
     const resmon_doctor_options options = {.struct_size = sizeof options,
                                            .fs_root = cli_value(arguments, "root"),
                                            .group = cli_value(arguments, "group")};
-    if (resmon_doctor_examine(&options, &doctor) != RESMON_OK) {
-        cli_say("doctor", "%s", resmon_last_error());
+    if (!cli_check("doctor", resmon_doctor_examine(&options, &doctor))) {
         return CLI_FAILED;
     }
     bool is_printed = print(doctor, file, cli_has(arguments, "json"));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* resmon export: a run in another format. */
+/* resmon export: writes a run in another format. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +14,7 @@
 #include "output.h"
 #include "say.h"
 
-/* Of several runs there is one thing to make: a trace. */
+/* Several runs can only be exported as a trace. */
 static bool is_trace(const char *output, const char *format)
 {
     resmon_sink_kind kind = {.struct_size = sizeof kind, .name = format};
@@ -22,16 +22,7 @@ static bool is_trace(const char *output, const char *format)
            strcmp(kind.name, "trace") == 0;
 }
 
-static bool save_trace(resmon_run *const *runs, size_t count, const char *output)
-{
-    if (resmon_trace_save((const resmon_run *const *)runs, count, output) != RESMON_OK) {
-        cli_say("export", "%s", resmon_last_error());
-        return false;
-    }
-    return true;
-}
-
-/* Forms of a benchmark; "bench" is its own. */
+/* Formats of benchmarks. */
 static const struct {
     const char *format, *form;
 } benches[] = {{"bench", "json"}, {"bmf", "bmf"}, {"github", "github"}, {"go", "go"}};
@@ -50,11 +41,11 @@ static bool save_bench(const struct cli_arguments *arguments, const char *form, 
 {
     char *text = NULL;
     resmon_bench *bench = cli_runs_load("export", arguments->words, arguments->word_count);
-    if (bench != NULL && resmon_bench_text(bench, form, &text) != RESMON_OK) {
-        cli_say("export", "%s", resmon_last_error());
+    if (bench == NULL) {
+        return false;
     }
-    bool is_saved = text != NULL && cli_store_write("export", output, text);
-    resmon_text_free(text);
+    const resmon_status status = resmon_bench_text(bench, form, &text);
+    bool is_saved = cli_store_made("export", output, status, text);
     resmon_bench_free(bench);
     return is_saved;
 }
@@ -74,7 +65,7 @@ static bool copy_to_stdout(const char *path)
     return cli_print("export", "") && is_read;
 }
 
-/* Writers of files replace them as a whole: there is one first, in a directory of its own. */
+/* Sinks replace files atomically, so the run is first written to a temporary directory. */
 static bool write_to_stdout(const resmon_run *run, const char *format)
 {
     static const char *const names[] = {"run", "run-columns.csv"};
@@ -107,22 +98,15 @@ static int save_runs(const struct cli_arguments *arguments, const char *output, 
                           "benchmark with --format (bench, bmf, github, go)");
         return CLI_USAGE;
     }
-    bool is_well = true;
-    resmon_run **runs =
-        cli_grow(NULL, count * sizeof(resmon_run *)) /* NOLINT(bugprone-sizeof-expression) */;
-    for (size_t i = 0; i < count; i++) {
-        runs[i] = is_well ? cli_output_load("export", arguments->words[i]) : NULL;
-        is_well = runs[i] != NULL;
+    resmon_run **runs = cli_output_load_all("export", arguments->words, count);
+    if (runs == NULL) {
+        return CLI_FAILED;
     }
-    if (is_well) {
-        is_well = is_stdout   ? write_to_stdout(runs[0], format)
-                  : count > 1 ? save_trace(runs, count, output)
-                              : cli_output_write("export", runs[0], output, format);
-    }
-    for (size_t i = 0; i < count; i++) {
-        resmon_run_free(runs[i]);
-    }
-    free(runs);
+    const resmon_run *const *const all = (const resmon_run *const *)runs;
+    bool is_well = is_stdout   ? write_to_stdout(runs[0], format)
+                   : count > 1 ? cli_check("export", resmon_trace_save(all, count, output))
+                               : cli_output_write("export", runs[0], output, format);
+    cli_output_free_all(runs, count);
     return is_well ? 0 : CLI_FAILED;
 }
 

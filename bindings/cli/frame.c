@@ -74,7 +74,7 @@ static void put(value text, const char *unit, double amount)
 
 /* ---- series ------------------------------------------------------------------------------- */
 
-/* The points of a metric in time: of a counter, what it grew by in a second. */
+/* The latest points of a metric; of a counter, its rate per second. */
 struct points {
     double at[MOST_CURVE];
     size_t count;
@@ -102,7 +102,7 @@ static void add_points(const resmon_run *run, size_t index, size_t most, struct 
     }
 }
 
-/* The latest that is known. */
+/* The last known value. */
 static double last_of(const struct points *points)
 {
     size_t at = points->count;
@@ -112,7 +112,7 @@ static double last_of(const struct points *points)
     return at > 0 ? points->at[at - 1] : CLI_NAN;
 }
 
-/* Of the first of the metrics that the run has; false: of none. */
+/* The points of the first metric that the run has; false: it has none of them. */
 static bool find_points(const resmon_run *run, const char *const *metrics, size_t most,
                         struct points *points)
 {
@@ -137,9 +137,9 @@ static double latest(const resmon_run *run, const char *metric)
     return find_points(run, metrics, 4, &points) ? last_of(&points) : CLI_NAN;
 }
 
-/* From 0 to the highest. */
+/* A sparkline, from 0 to the maximum. */
 static void put_curve(const struct cli_frame *frame, const struct points *points, char *text,
-                      size_t room)
+                      size_t bytes)
 {
     static const char *const blocks[] = {"\u2581", "\u2582", "\u2583", "\u2584",
                                          "\u2585", "\u2586", "\u2587", "\u2588"};
@@ -150,12 +150,12 @@ static void put_curve(const struct cli_frame *frame, const struct points *points
     for (size_t i = 0; i < points->count; i++) {
         most = fmax(most, points->at[i]);
     }
-    for (size_t i = 0; i < points->count && used + 4 < room; i++) {
+    for (size_t i = 0; i < points->count && used + 4 < bytes; i++) {
         double height = most > 0.0 && points->at[i] > 0.0 ? points->at[i] / most * 7.99 : 0.0;
         const char *block = isnan(points->at[i]) ? " "
                             : frame->is_utf8     ? blocks[(int)height]
                                                  : letters[(int)height];
-        used += (size_t)snprintf(text + used, room - used, "%s", block);
+        used += (size_t)snprintf(text + used, bytes - used, "%s", block);
     }
 }
 
@@ -202,7 +202,7 @@ static void add_cpu(struct cli_frame *frame, const resmon_run *run)
     add_row(frame, "CPU", text, &points, note);
 }
 
-/* What is left before somebody is killed: of the cgroup's limit, or of the machine. */
+/* Memory that is left before the OOM killer acts: to the limit of the cgroup, or of the machine. */
 static double headroom(const resmon_run *run, const char **ret_of)
 {
     double limit = latest(run, "cg.mem.limit");
@@ -223,15 +223,15 @@ static void add_memory(struct cli_frame *frame, const resmon_run *run)
     if (!find_points(run, metrics, curve_columns(frame), &points)) {
         return;
     }
-    double room = headroom(run, &of);
+    double free_bytes = headroom(run, &of);
     double now = last_of(&points);
     put(text, "B", now);
-    put(left, "B", room);
+    put(left, "B", free_bytes);
     (void)resmon_run_get_headline(run, &headline);
-    put(peak, "B", fmax(headline.rss_peak_bytes, headline.tree_rss_max_bytes)); /* not of NaN */
+    put(peak, "B", fmax(headline.rss_peak_bytes, headline.tree_rss_max_bytes)); /* ignores NaN */
     (void)snprintf(note, sizeof note, "peak %s; %s left %s", peak, left, of);
     add_row(frame, "memory", text, &points, note);
-    if (room < 0.1 * (room + now)) {
+    if (free_bytes < 0.1 * (free_bytes + now)) {
         frame->lines[frame->count - 1].style = CLI_WARNING;
     }
 }
@@ -265,7 +265,7 @@ static double pressure(const resmon_run *run, const char *of_group, const char *
     return 100.0 * (isnan(group) ? latest(run, of_node) : group);
 }
 
-/* Time in a second in which somebody waited. */
+/* Share of time in which tasks waited. */
 static void add_pressure(struct cli_frame *frame, const resmon_run *run)
 {
     char note[200];
@@ -331,13 +331,13 @@ static void add_processes(struct cli_frame *frame, const resmon_run *run)
 
 struct row {
     resmon_run_scope scope;
-    double amount; /* by which they are sorted */
+    double amount; /* sort key */
     size_t index;
     uint64_t path;
     bool is_shut;
 };
 
-/* FNV-1a (Fowler, Noll, Vo: 64 bits), of names from the outermost on. */
+/* FNV-1a (Fowler, Noll, Vo; 64 bits) of the names of a path. */
 static uint64_t path_of(uint64_t above, const char *name)
 {
     uint64_t path = above;
@@ -364,9 +364,9 @@ void cli_frame_fold(struct cli_frame *frame, uint64_t scope)
         frame->folded[at] = frame->folded[--frame->folded_count];
         return;
     }
-    if (frame->folded_count == frame->folded_room) {
-        frame->folded_room = frame->folded_room > 0 ? 2 * frame->folded_room : 16;
-        frame->folded = cli_grow(frame->folded, frame->folded_room * sizeof *frame->folded);
+    if (frame->folded_count == frame->folded_capacity) {
+        frame->folded_capacity = frame->folded_capacity > 0 ? 2 * frame->folded_capacity : 16;
+        frame->folded = cli_grow(frame->folded, frame->folded_capacity * sizeof *frame->folded);
     }
     frame->folded[frame->folded_count++] = scope;
 }
@@ -394,7 +394,7 @@ static double amount_of(const resmon_run_scope *scope, enum cli_scope_order orde
     }
 }
 
-/* All of a run: parents come before their children. */
+/* All scopes of a run; parents come before their children. */
 static size_t read_scopes(const struct cli_frame *frame, const resmon_run *run, struct row *rows,
                           size_t most)
 {
@@ -417,7 +417,7 @@ static size_t read_scopes(const struct cli_frame *frame, const resmon_run *run, 
     return count;
 }
 
-/* In order of the tree branches can be shut, else no scope is left out. */
+/* In tree order without folded branches; in other orders, all scopes. */
 static size_t select_scopes(const struct cli_frame *frame, struct row *rows, size_t count)
 {
     size_t kept = 0;
@@ -528,7 +528,7 @@ void cli_frame_add_title(struct cli_frame *frame, const char *title)
     add_line(frame, CLI_DIM, "  %.80s", title);
 }
 
-/* Escape sequences of terminals (ECMA-48) are no text: their end is a letter. */
+/* Leaves out escape sequences of terminals (ECMA-48), which end with a letter. */
 void cli_frame_add_text(struct cli_frame *frame, const char *text, size_t length)
 {
     struct cli_line *line = next_line(frame, CLI_PLAIN);

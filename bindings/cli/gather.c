@@ -16,13 +16,13 @@
 
 #include "say.h"
 
-#define PLACE      "/dev/shm"
-#define PREFIX     "resmon-run-"
-#define LEAST_ROOM (256.0 * 1024 * 1024)
+#define PLACE        "/dev/shm"
+#define PREFIX       "resmon-run-"
+#define LEAST_MEMORY (256.0 * 1024 * 1024)
 
 /* ---- directories -------------------------------------------------------------------------- */
 
-/* Anybody may put anything there: what is no directory of this user alone is not touched. */
+/* /dev/shm is writable for all users: only a private directory of this user is opened. */
 static int open_own(const char *path)
 {
     struct stat info;
@@ -35,7 +35,7 @@ static int open_own(const char *path)
     return is_own ? fd : -1;
 }
 
-/* By its descriptor, not by its name, which may be another's by now.  Closes it. */
+/* Uses the descriptor, as the name may refer to another directory by now.  Closes it. */
 static void remove_all(int fd, const char *path)
 {
     int copy = dup(fd);
@@ -56,7 +56,7 @@ static void remove_all(int fd, const char *path)
     (void)close(fd);
 }
 
-/* What a `resmon run` that was killed has left: nobody has its lock. */
+/* Removes directories of killed `resmon run` processes: their lock is free. */
 static void sweep(void)
 {
     char path[sizeof PLACE + 256];
@@ -78,15 +78,15 @@ static void sweep(void)
     }
 }
 
-/* Each process takes 2 MB until the end; programs need this memory for themselves. */
-static bool has_room(void)
+/* Each process takes 2 MB until the end, which programs may need for themselves. */
+static bool has_memory(void)
 {
     struct statvfs info;
     return statvfs(PLACE, &info) == 0 &&
-           (double)info.f_bavail * (double)info.f_frsize >= LEAST_ROOM;
+           (double)info.f_bavail * (double)info.f_frsize >= LEAST_MEMORY;
 }
 
-/* Another one may sweep it before it is locked: then it is gone, and a next one is made. */
+/* Another process may sweep the directory before it is locked; then the next one is made. */
 static bool make_directory(struct cli_gather *gather)
 {
     for (int tries = 0; tries < 3; tries++) {
@@ -108,12 +108,12 @@ static bool make_directory(struct cli_gather *gather)
 /* False: the options do not fit. */
 static bool put_variable(struct cli_gather *gather, const char *options)
 {
-    const size_t room = sizeof gather->variable;
-    int length = snprintf(gather->variable, room, "%s%s%s", gather->directory,
+    const size_t bytes = sizeof gather->variable;
+    int length = snprintf(gather->variable, bytes, "%s%s%s", gather->directory,
                           options != NULL ? "," : "", options != NULL ? options : "");
-    bool does_fit = length >= 0 && (size_t)length < room;
+    bool does_fit = length >= 0 && (size_t)length < bytes;
     if (!does_fit) {
-        (void)snprintf(gather->variable, room, "%s", gather->directory);
+        (void)snprintf(gather->variable, bytes, "%s", gather->directory);
     }
     return does_fit;
 }
@@ -122,7 +122,7 @@ void cli_gather_begin(struct cli_gather *gather, const char *options)
 {
     *gather = (struct cli_gather){.fd = -1};
     sweep();
-    if (!has_room()) {
+    if (!has_memory()) {
         if (options != NULL) {
             cli_say("run", "no scopes: " PLACE " has less than 256 MiB left");
         }
@@ -137,7 +137,7 @@ void cli_gather_begin(struct cli_gather *gather, const char *options)
     }
 }
 
-/* ---- what was recorded -------------------------------------------------------------------- */
+/* ---- recordings --------------------------------------------------------------------------- */
 
 static int is_recording(const struct dirent *entry)
 {
@@ -145,7 +145,7 @@ static int is_recording(const struct dirent *entry)
     return name[0] != '.' && ending != NULL && (ending[4] == '\0' || ending[4] == '.');
 }
 
-/* In the order of their names: of pids, and of monitors in one.  Free each, and the list. */
+/* Sorted by name: by pid, then by monitor.  Free each entry, and the list. */
 static size_t list(const struct cli_gather *gather, struct dirent ***ret_entries)
 {
     *ret_entries = NULL;
@@ -175,7 +175,7 @@ static bool is_later(const struct timespec *one, const struct timespec *other)
                                         : one->tv_nsec > other->tv_nsec;
 }
 
-/* How many entries were written after this one. */
+/* The number of entries that were written after entry `at`. */
 static size_t count_later(const struct timespec *written, size_t count, size_t at)
 {
     size_t later = 0;
@@ -221,9 +221,9 @@ static void join_all(const struct cli_gather *gather, resmon_monitor *monitor)
     }
 }
 
-/* ---- to a `resmon run` around ours -------------------------------------------------------- */
+/* ---- nested `resmon run` ------------------------------------------------------------------ */
 
-/* The directory that it gathers in, whose programs ours are, too; -1: there is none. */
+/* The directory of the outer `resmon run`, which observes the same programs; -1: none. */
 static int open_outer(void)
 {
     char path[sizeof((struct cli_gather *)NULL)->directory];
@@ -237,7 +237,7 @@ static int open_outer(void)
     return open_own(path);
 }
 
-/* Our pid keeps the names apart from those of others that hand theirs over. */
+/* Links the recordings into the outer directory.  The pid makes their names unique. */
 static void hand_over(const struct cli_gather *gather)
 {
     struct dirent **entries;
@@ -259,7 +259,7 @@ void cli_gather_end(struct cli_gather *gather, resmon_monitor *monitor)
     if (gather->directory[0] == '\0') {
         return;
     }
-    if (rmdir(gather->directory) == 0) { /* nobody has recorded anything */
+    if (rmdir(gather->directory) == 0) { /* there are no recordings */
         (void)close(gather->fd);
         gather->directory[0] = '\0';
         return;

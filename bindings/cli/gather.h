@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Owns what programs that libresmon is in record for themselves while a command runs: a directory
- * in memory, which they know by RESMON_RUN, and which is gone when the command is.  It is ours as
- * long as we hold its lock.
+ * Owns a directory in shared memory, in which programs that use libresmon record their own scopes
+ * while the command runs.  They find it by the variable RESMON_RUN.  It is locked while this
+ * process uses it, and removed at the end.
  */
 #ifndef RESMON_CLI_GATHER_H
 #define RESMON_CLI_GATHER_H
@@ -14,20 +14,20 @@
 #define CLI_GATHER_PATH_BYTES 512U
 
 struct cli_gather {
-    char directory[64];           /* "": there is none */
-    int fd;                       /* of it, locked */
+    char directory[64];           /* "": none */
+    int fd;                       /* of the directory, locked */
     char variable[CLI_RUN_BYTES]; /* the value of RESMON_RUN */
 };
 
-/** Makes the directory.  Programs that record there do so with these options, as RESMON has them
- * (NULL: none).  Where it cannot be made, they are not asked to. */
+/** Creates the directory.  `options`: for the monitors of these programs, as in the variable RESMON
+ * (NULL: none).  If it cannot be created, RESMON_RUN is not set. */
 void cli_gather_begin(struct cli_gather *gather, const char *options);
 
-/** Recordings that were written last, in the order of their names; how many. */
+/** Returns paths of the newest recordings, sorted by name, and their number. */
 size_t cli_gather_newest(const struct cli_gather *gather, char (*paths)[CLI_GATHER_PATH_BYTES],
                          size_t most);
 
-/** Joins all that was recorded into the run of a monitor (NULL: of none), and removes it. */
+/** Joins all recordings into the run of a monitor (NULL: into none), and removes the directory. */
 void cli_gather_end(struct cli_gather *gather, resmon_monitor *monitor);
 
 #endif

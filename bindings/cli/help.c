@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Texts about the command: help and completions of shells, made of commands.def and of the tables
- * of the library. */
+/* Help and shell completions, generated from commands.def and the library's tables of options. */
 #include <stdio.h>
 #include <string.h>
 
@@ -26,8 +25,8 @@ static unsigned width_of(unsigned most)
     return width == 0 || width > most ? most : width;
 }
 
-/* Words of a text in lines, `indent` from the left; "\n" in it begins a line.  `column`: what the
- * first line has already. */
+/* Prints a text wrapped at `width`, indented by `indent`; "\n" in it begins a line.  `column`:
+ * columns of the first line that are already printed. */
 static void wrap(const char *text, unsigned indent, unsigned column, unsigned width)
 {
     while (*text != '\0') {
@@ -54,7 +53,7 @@ static void print_wrapped(const char *text, unsigned indent)
     wrap(text, indent, 0, width_of(WIDTH));
 }
 
-/* A name, and its text in the column behind it. */
+/* Prints a name, and its text in the next column. */
 static void print_beside(const char *name, unsigned indent, const char *text)
 {
     int written = printf("%*s%-*s", MARGIN, "", (int)indent - MARGIN - 1, name);
@@ -103,7 +102,7 @@ static void print_head(const struct cli_command *command)
 
 /* ---- one screen --------------------------------------------------------------------------- */
 
-/* Up to where details begin. */
+/* The length of the text before details begin. */
 static size_t first_clause(const char *help)
 {
     static const char *const ends[] = {"; ", ": ", ". ", " ("};
@@ -124,7 +123,7 @@ static void print_short(const struct cli_flag *flag, const char *help, const cha
     print_beside(shown.text, SHORT_INDENT, clause);
 }
 
-/* Help itself is on its last line. */
+/* Options of the verb, but not those for help, which the last line of the screen has. */
 static bool is_own(const struct cli_flag *flag)
 {
     return flag->library == NULL && strncmp(flag->key, "help", 4) != 0;
@@ -138,7 +137,7 @@ static void print_short_own(const struct cli_flag *flag, void *unused)
     }
 }
 
-/* An option of the library that is on the first screen. */
+/* A library option on the first screen. */
 struct common {
     const char *group, *key;
 };
@@ -150,7 +149,7 @@ static const struct common commons[] = {
 
 struct wanted {
     const struct common *common;
-    const char *group; /* whose heading was printed last */
+    const char *group; /* the last heading that was printed */
 };
 
 static bool find_sink(const char *name, resmon_sink_kind *ret_kind)
@@ -294,8 +293,8 @@ static void print_verbs(void)
     }
 }
 
-/* The first word of a command of the user's; `last`: the word that is completed, or there is none
- * yet.  A shell may have the '=' of an option, and what follows, as words of their own. */
+/* Index of the first word of the user's command; `last`: the word to complete, or no command yet.
+ * Shells may split an option at '=' into several words. */
 static size_t command_begin(char *const *words, size_t last)
 {
     size_t at = 1;
@@ -404,13 +403,8 @@ static bool print_script(const char *shell)
 static int print_options(void)
 {
     char *text = NULL;
-    if (resmon_option_text(&text) != RESMON_OK) {
-        cli_say("help", "%s", resmon_last_error());
-        return CLI_FAILED;
-    }
-    bool is_printed = cli_print("help", text);
-    resmon_text_free(text);
-    return is_printed ? 0 : CLI_FAILED;
+    const resmon_status status = resmon_option_text(&text);
+    return cli_print_made("help", status, text) ? 0 : CLI_FAILED;
 }
 
 int cli_help(const struct cli_arguments *arguments)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * resmon job: monitors of all nodes of a batch job, from its script: start and stop.  They are
- * started in the background, by what the batch system has for that: Slurm's srun; else a remote
- * shell for each other node (ssh, OAR's oarsh, LSF's blaunch).
+ * resmon job: starts and stops a monitor on each node of a batch job, from the job's script.  The
+ * monitors run in the background.  Slurm's srun starts them, or else a remote shell for each other
+ * node (ssh, OAR's oarsh, LSF's blaunch).
  */
 #define _GNU_SOURCE /* pipe2() */
 #include <errno.h>
@@ -12,16 +12,14 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <resmon/resmon.h>
 
 #include "arguments.h"
 #include "job.h"
+#include "launch.h"
 #include "say.h"
-
-#define MOST_WORDS 32 /* of a launcher, before the command */
 
 extern char **environ;
 
@@ -34,14 +32,14 @@ static resmon_job_info info_of(const resmon_job *job)
     return info;
 }
 
-/* A number of the environment; 0: there is none. */
+/* A number in an environment variable; 0: it is not set. */
 static size_t number_of(const char *name)
 {
     const char *value = getenv(name);
     return value != NULL ? strtoul(value, NULL, 10) : 0;
 }
 
-/* A heterogeneous job of Slurm has parts, which its script's list of hosts does not have all. */
+/* The host list in the script of a heterogeneous job of Slurm does not have all of its parts. */
 static size_t nodes_of_part(size_t part)
 {
     char name[64];
@@ -55,7 +53,7 @@ static size_t part_count(void)
     return count > 1 && count < 1024 ? count : 0;
 }
 
-/* On how many nodes that is. */
+/* The number of nodes of the job. */
 static size_t count_nodes(const resmon_job *job)
 {
     size_t hosts = resmon_job_host_count(job), parts = 0;
@@ -65,7 +63,7 @@ static size_t count_nodes(const resmon_job *job)
     return parts > 0 ? parts : hosts > 0 ? hosts : 1;
 }
 
-/* "n1" is "n1.cluster". */
+/* "n1" is the same host as "n1.cluster". */
 static bool is_same_host(const char *one, const char *other)
 {
     size_t length = strcspn(one, ".");
@@ -74,7 +72,7 @@ static bool is_same_host(const char *one, const char *other)
             (one[length] == '\0' || other[length] == '\0'));
 }
 
-/* Whether it is this node, or the only one that is known. */
+/* Whether it is this node; NULL: the only known node. */
 static bool is_own(const resmon_job *job, const char *host)
 {
     return host == NULL || is_same_host(host, info_of(job).node_name);
@@ -82,8 +80,9 @@ static bool is_own(const resmon_job *job, const char *host)
 
 /* ---- Slurm ---------------------------------------------------------------------------------- */
 
-/* What a batch script asked for its own steps, and what would not let this one be beside them. */
-static void forget_wishes(void)
+/* Removes the script's settings for its own steps that would keep this step from running beside
+ * them. */
+static void unset_step_options(void)
 {
     static const char *const names[] = {"SLURM_EXCLUSIVE", "SLURM_EXACT", "SLURM_KILL_BAD_EXIT",
                                         "SLURM_MPI_TYPE"};
@@ -92,35 +91,30 @@ static void forget_wishes(void)
     }
 }
 
-/* A step beside those of the job, that takes nothing from them, and goes on when a node dies;
- * `part` NULL: of a job that has none. */
+/* A job step that runs beside the others without using their resources, and survives the failure of
+ * a node.  `part` NULL: the job is not heterogeneous. */
 static void exec_srun(size_t count, const char *part, char *const *words)
 {
-    char nodes[32], tasks[32], group[32];
-    char *srun[] = {"srun",
-                    nodes,
-                    tasks,
-                    "--ntasks-per-node=1",
-                    "--overlap",
-                    "--mpi=none",
-                    "--no-kill",
-                    "--kill-on-bad-exit=0",
-                    "--wait=0",
-                    "--input=none",
-                    part != NULL ? group : "--quiet",
-                    "--quiet"};
-    size_t own = sizeof srun / sizeof *srun, length = 0;
-    (void)snprintf(nodes, sizeof nodes, "--nodes=%zu", count);
-    (void)snprintf(tasks, sizeof tasks, "--ntasks=%zu", count);
-    (void)snprintf(group, sizeof group, "--het-group=%s", part != NULL ? part : "");
-    while (words[length] != NULL) {
-        length++;
+    static char *const options[] = {"--ntasks-per-node=1",
+                                    "--overlap",
+                                    "--mpi=none",
+                                    "--no-kill",
+                                    "--kill-on-bad-exit=0",
+                                    "--wait=0",
+                                    "--input=none",
+                                    "--quiet",
+                                    NULL};
+    struct cli_words all = {.at = NULL};
+    cli_words_add(&all, "srun");
+    cli_words_add(&all, "--nodes=%zu", count);
+    cli_words_add(&all, "--ntasks=%zu", count);
+    cli_words_add_all(&all, options);
+    if (part != NULL) {
+        cli_words_add(&all, "--het-group=%s", part);
     }
-    char **all = cli_grow(NULL, (own + length + 1) * sizeof *all);
-    memcpy(all, srun, sizeof srun);
-    memcpy(all + own, words, (length + 1) * sizeof *all);
-    forget_wishes();
-    (void)execvp(all[0], all);
+    cli_words_add_all(&all, words);
+    unset_step_options();
+    (void)execvp(all.at[0], all.at);
     cli_say("job", "srun cannot be executed: %s", strerror(errno));
     _exit(CLI_NOT_FOUND);
 }
@@ -162,7 +156,7 @@ static const char *shell_of(const char *system)
     return shells[i].command;
 }
 
-/* As one word of a shell, whichever it is. */
+/* Quotes a word for any shell. */
 static void put_word(struct cli_text *line, const char *word)
 {
     cli_text_put(line, " '", line->length > 0 ? 2 : 0);
@@ -173,8 +167,8 @@ static void put_word(struct cli_text *line, const char *word)
     cli_text_put(line, "'", 1);
 }
 
-/* Remote shells pass no variables on: those that tell what the job is, but for a process's own
- * place among its ranks, and what csh does not keep. */
+/* Remote shells do not pass variables on.  Adds the variables that describe the job, except those
+ * of a single rank, and except values that csh cannot quote. */
 static void put_variables(struct cli_text *line)
 {
     for (char **at = environ; *at != NULL; at++) {
@@ -197,36 +191,17 @@ static char *remote_line(char *const *words)
 
 static void exec_remote(const char *shell, const char *host, char *const *words)
 {
-    char *all[MOST_WORDS + 3];
-    char *copy = cli_grow(NULL, strlen(shell) + 1);
-    size_t count = 0;
-    (void)memcpy(copy, shell, strlen(shell) + 1);
-    for (char *word = strtok(copy, " "); word != NULL && count < MOST_WORDS;
-         word = strtok(NULL, " ")) {
-        all[count++] = word;
+    struct cli_words all = {.at = NULL};
+    for (const char *at = shell; *(at += strspn(at, " ")) != '\0'; at += strcspn(at, " ")) {
+        cli_words_add(&all, "%.*s", (int)strcspn(at, " "), at);
     }
-    char *name = cli_grow(NULL, strlen(host) + 1);
-    (void)memcpy(name, host, strlen(host) + 1);
-    all[count++] = name;
-    all[count++] = remote_line(words);
-    all[count] = NULL;
-    (void)execvp(all[0], all);
+    cli_words_add(&all, "%s", host);
+    cli_words_add(&all, "%s", remote_line(words));
+    (void)execvp(all.at[0], all.at);
 }
 
-static char **with_word(char *const *words, char *more)
-{
-    size_t count = 0;
-    while (words[count] != NULL) {
-        count++;
-    }
-    char **all = cli_grow(NULL, (count + 2) * sizeof *all);
-    memcpy(all, words, count * sizeof *all);
-    all[count] = more;
-    all[count + 1] = NULL;
-    return all;
-}
-
-/* One for each node, with the reading end of a pipe that nobody writes to: it ends with us. */
+/* Starts a monitor on each node.  Its standard input is a pipe without data, which is closed when
+ * this process ends. */
 static void start_each(const resmon_job *job, char *const *words, const char *shell)
 {
     int ends[2];
@@ -253,9 +228,9 @@ static void start_each(const resmon_job *job, char *const *words, const char *sh
     wait_for_all();
 }
 
-/* ---- the process that stays with them ------------------------------------------------------- */
+/* ---- the background process ----------------------------------------------------------------- */
 
-/* Out of the terminal, and with no file of the shell's open, which may wait for its end. */
+/* Leaves the terminal's session, and closes the shell's files, as the shell may wait for that. */
 static void detach(const char *log)
 {
     int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -266,12 +241,12 @@ static void detach(const char *log)
     (void)dup2(file >= 0 ? file : null, STDERR_FILENO);
 }
 
-/* Starts `words`, ended by NULL, with what they print going to the file `log`.  Those that a remote
- * shell starts have "--until-eof" behind them: their standard input ends when the process that
- * stays with them does; Slurm ends its step by itself.  `shell` takes the place of the remote shell
- * that the batch system has (NULL: that one), as words with spaces between.
- * The process that stays with them, or -1, with errno. */
-static pid_t start_on_nodes(const resmon_job *job, char *const *words, const char *log,
+/* Starts `words`, ended by NULL, on each node; their output goes to the file `log`.  Monitors that
+ * are started by a remote shell get "--until-eof": their standard input is closed when the
+ * background process ends.  Slurm ends its steps itself.  `shell`: words of another remote shell,
+ * separated by spaces; NULL: the remote shell of the batch system.
+ * Returns the background process, or -1 with errno. */
+static pid_t start_on_nodes(const resmon_job *job, struct cli_words *words, const char *log,
                             const char *shell)
 {
     const resmon_job_info info = info_of(job);
@@ -282,28 +257,22 @@ static pid_t start_on_nodes(const resmon_job *job, char *const *words, const cha
     }
     detach(log);
     if (shell == NULL && !is_alone && strcmp(info.system, "slurm") == 0) {
-        start_steps(job, words);
+        start_steps(job, words->at);
         _exit(0);
     }
-    static char until_eof[] = "--until-eof";
-    start_each(job, with_word(words, until_eof), shell != NULL ? shell : shell_of(info.system));
+    cli_words_add(words, "--until-eof");
+    start_each(job, words->at, shell != NULL ? shell : shell_of(info.system));
     _exit(0);
 }
 
-/* ---- what the verb says ----------------------------------------------------------------- */
+/* ---- the directory ---------------------------------------------------------------------- */
 
 #define DIRECTORY  "resmon"
-#define TRIES      200 /* to find that the first has begun, or all have ended, */
-#define MORE_TRIES 50  /* and that more have begun */
-#define WAIT_NS    100000000L
+#define TRIES      200 /* checks whether the first monitor has begun, or all have ended */
+#define MORE_TRIES 50  /* checks whether more monitors have begun */
+#define WAIT_S     0.1
 
-static void pause_a_little(void)
-{
-    const struct timespec wait = {.tv_nsec = WAIT_NS};
-    (void)nanosleep(&wait, NULL);
-}
-
-/* Where the files of this job are; false, and a line that says why. */
+/* Sets the directory of this job; false, and a message: there is no job, or no directory. */
 static bool settle(const struct cli_arguments *arguments, struct cli_job_place *place)
 {
     const char *directory = cli_value(arguments, "output");
@@ -322,7 +291,7 @@ static bool settle(const struct cli_arguments *arguments, struct cli_job_place *
 
 /* ---- start ---------------------------------------------------------------------------------- */
 
-/* "PROGRAM attach --job=4711 ... --output=DIRECTORY/", and our own options of the library. */
+/* "PROGRAM attach --job=4711 ... --output=DIRECTORY/", and this command's library options. */
 static bool make_words(const struct cli_arguments *arguments, const struct cli_job_place *place,
                        const char *id, struct cli_words *words)
 {
@@ -339,7 +308,7 @@ static bool make_words(const struct cli_arguments *arguments, const struct cli_j
     cli_words_add(words, "--quiet");
     cli_words_add(words, "--job=%s", id);
     cli_words_add(words, "--output=%s/", directory);
-    cli_words_add_said(words, arguments);
+    cli_words_add_given(words, arguments);
     free(program);
     free(directory);
     return true;
@@ -353,8 +322,8 @@ static size_t monitors_of(const struct cli_job_place *place)
     return count;
 }
 
-/* How many nodes have a recording: all, or no more have come for a while, or what was started has
- * ended. */
+/* Counts nodes that have a recording.  Returns when all have one, when no more appear for a while,
+ * or when the background process has ended. */
 static size_t wait_for_nodes(const struct cli_job_place *place, size_t before, size_t nodes,
                              pid_t pid)
 {
@@ -362,7 +331,7 @@ static size_t wait_for_nodes(const struct cli_job_place *place, size_t before, s
     bool has_ended = false;
     for (int idle = 0; idle < (count > 0 ? MORE_TRIES : TRIES) && count < nodes && !has_ended;
          idle++) {
-        pause_a_little();
+        cli_sleep(WAIT_S);
         has_ended = waitpid(pid, NULL, WNOHANG) == pid;
         size_t now = monitors_of(place);
         idle = now > before + count ? 0 : idle;
@@ -372,7 +341,7 @@ static size_t wait_for_nodes(const struct cli_job_place *place, size_t before, s
 }
 
 static int launch(const struct cli_arguments *arguments, const struct cli_job_place *place,
-                  const resmon_job *job, char *const *words)
+                  const resmon_job *job, struct cli_words *words)
 {
     char log[CLI_JOB_PATH_BYTES];
     size_t nodes = count_nodes(job), before = monitors_of(place);
@@ -395,16 +364,16 @@ static int launch(const struct cli_arguments *arguments, const struct cli_job_pl
 static int start(const struct cli_arguments *arguments, const struct cli_job_place *place)
 {
     char stop[CLI_JOB_PATH_BYTES];
-    resmon_job *job = NULL;
-    resmon_job_info info = {.struct_size = sizeof info};
+    resmon_job_info info;
+    resmon_job *job = cli_job_detect(&info);
     struct cli_words words = {.at = NULL};
     int result = CLI_FAILED;
     cli_job_stop_path(place, stop);
     (void)unlink(stop); /* of monitors that were stopped before */
-    if (resmon_job_detect(&job) != RESMON_OK || resmon_job_get_info(job, &info) != RESMON_OK) {
+    if (job == NULL) {
         cli_say("job", "%s", resmon_last_error());
     } else if (make_words(arguments, place, info.id, &words)) {
-        result = launch(arguments, place, job, words.at);
+        result = launch(arguments, place, job, &words);
     }
     cli_words_free(&words);
     resmon_job_free(job);
@@ -413,7 +382,8 @@ static int start(const struct cli_arguments *arguments, const struct cli_job_pla
 
 /* ---- stop ----------------------------------------------------------------------------------- */
 
-/* Until all have ended that had begun; those that were killed do not. */
+/* Waits until all monitors have ended.  Monitors that were killed leave a recording; waiting for
+ * them is limited. */
 static void wait_for_ends(const struct cli_job_place *place, struct cli_job_files *files)
 {
     for (int tries = 0; tries < TRIES; tries++) {
@@ -421,7 +391,7 @@ static void wait_for_ends(const struct cli_job_place *place, struct cli_job_file
         if (!cli_job_list("job", place->directory, place->job, files) || files->monitors == 0) {
             return;
         }
-        pause_a_little();
+        cli_sleep(WAIT_S);
     }
 }
 

@@ -12,12 +12,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <resmon/job.h>
-
+#include "arguments.h"
 #include "output.h"
 #include "say.h"
 
-/* ---- where our own files are ------------------------------------------------------------ */
+/* ---- the files of this process ---------------------------------------------------------- */
 
 #define STOP    ".stop"
 #define MONITOR ".monitor."
@@ -28,22 +27,32 @@ bool cli_job_is_directory(const char *output)
     return length > 0 && output[length - 1] == '/';
 }
 
-/* What may stand in a name, as in the paths of outputs. */
+/* Replaces characters that file names of a job do not have, as path patterns of outputs do. */
 static void clean(char *text)
 {
     for (char *at = text; *at != '\0'; at++) {
         bool is_plain = (*at >= '0' && *at <= '9') || (*at >= 'a' && *at <= 'z') ||
                         (*at >= 'A' && *at <= 'Z') || strchr("_+=-", *at) != NULL;
-        *at = is_plain ? *at : '_'; /* a point would end a part of the name */
+        *at = is_plain ? *at : '_'; /* '.' separates the parts of a name */
     }
+}
+
+resmon_job *cli_job_detect(resmon_job_info *ret_info)
+{
+    resmon_job *job = NULL;
+    *ret_info = (resmon_job_info){.struct_size = sizeof *ret_info};
+    if (resmon_job_detect(&job) != RESMON_OK || resmon_job_get_info(job, ret_info) != RESMON_OK) {
+        resmon_job_free(job);
+        return NULL;
+    }
+    return job;
 }
 
 static bool make_names(struct cli_job_place *place)
 {
-    resmon_job *job = NULL;
-    resmon_job_info info = {.struct_size = sizeof info};
-    if (resmon_job_detect(&job) != RESMON_OK || resmon_job_get_info(job, &info) != RESMON_OK) {
-        resmon_job_free(job);
+    resmon_job_info info;
+    resmon_job *job = cli_job_detect(&info);
+    if (job == NULL) {
         return false;
     }
     (void)snprintf(place->job, sizeof place->job, "%.120s%s%.0lld",
@@ -67,7 +76,7 @@ static bool make_names(struct cli_job_place *place)
     return true;
 }
 
-/* With those above it; other tasks may be at it, too. */
+/* With its parent directories.  Other ranks may create them at the same time. */
 static bool make_directories(char *path)
 {
     for (char *slash = path; (slash = strchr(slash + 1, '/')) != NULL;) {
@@ -156,9 +165,9 @@ static bool ends_in(const char *name, const char *ending)
 #define FIRST_START  RESTART "0" /* which no name of a file has */
 #define LENGTH(text) (sizeof(text) - 1)
 
-/* "4711" is the job of "4711.n1.r3.p815.rec", and of "4711-restart1.n1.r3.p815.rec": as much of the
- * name as is the same for all of one start; 0: it is of another job.  "4711.json" was made of all.
- */
+/* "4711" is the job of "4711.n1.r3.p815.rec" and of "4711-restart1.n1.r3.p815.rec".  Returns the
+ * length of the prefix that all files of one start share; 0: the file is of another job, or it is
+ * the merged run "4711.json". */
 static size_t start_length(const char *name, const char *job)
 {
     size_t length = strlen(job);
@@ -183,21 +192,13 @@ static const char *name_of(const char *path)
     return strrchr(path, '/') + 1;
 }
 
-static char *path_in(const char *directory, const char *name)
-{
-    size_t room = strlen(directory) + strlen(name) + 2;
-    char *path = cli_grow(NULL, room);
-    (void)snprintf(path, room, "%s/%s", directory, name);
-    return path;
-}
-
-/* Beside the document of a process that has not done all: it watches the machine on, for one. */
+/* The recording of a run whose document exists: its process still observes the machine, or merges.
+ */
 static bool is_old_recording(const char *path)
 {
     struct stat info;
     size_t stem = strlen(path) - (sizeof RECORDING - 1);
-    char *document = cli_grow(NULL, stem + sizeof DOCUMENT);
-    (void)snprintf(document, stem + sizeof DOCUMENT, "%.*s" DOCUMENT, (int)stem, path);
+    char *document = cli_format("%.*s" DOCUMENT, (int)stem, path);
     bool is_old = ends_in(path, RECORDING) && stat(document, &info) == 0;
     free(document);
     return is_old;
@@ -221,7 +222,7 @@ static int is_run(const struct dirent *entry)
            (ends_in(entry->d_name, RECORDING) || ends_in(entry->d_name, DOCUMENT));
 }
 
-/* The machine's, and no rank's. */
+/* A file of a monitor, not of a rank. */
 static bool is_monitor(const char *path)
 {
     return strstr(path, MONITOR) != NULL;
@@ -236,8 +237,7 @@ static void count_recording(struct cli_job_files *files, const char *path)
 void cli_job_add(struct cli_job_files *files, const char *path)
 {
     files->paths = cli_grow(files->paths, (files->count + 1) * sizeof *files->paths);
-    files->paths[files->count] = cli_grow(NULL, strlen(path) + 1);
-    (void)memcpy(files->paths[files->count++], path, strlen(path) + 1);
+    files->paths[files->count++] = cli_format("%s", path);
     count_recording(files, path);
 }
 
@@ -254,7 +254,7 @@ bool cli_job_list(const char *verb, const char *directory, const char *job,
     }
     struct found *found = cli_grow(NULL, ((size_t)count + 1) * sizeof *found);
     for (int i = 0; i < count; i++) {
-        char *path = path_in(directory, entries[i]->d_name);
+        char *path = cli_format("%s/%s", directory, entries[i]->d_name);
         bool is_wanted = (job == NULL || start_length(entries[i]->d_name, job) > 0) &&
                          stat(path, &info) == 0 && S_ISREG(info.st_mode);
         bool is_old = is_wanted && is_old_recording(path);
@@ -310,15 +310,15 @@ void cli_node_ranks_enter(struct cli_node_ranks *ranks, const struct cli_job_pla
     }
 }
 
-/* Who gets the file for itself is alone. */
+/* An exclusive lock is granted only if no other rank has a lock. */
 bool cli_node_ranks_are_left(const struct cli_node_ranks *ranks)
 {
     if (ranks->fd < 0) {
         return false;
     }
     if (flock(ranks->fd, LOCK_EX | LOCK_NB) != 0) {
-        return flock(ranks->fd, LOCK_SH | LOCK_NB) ==
-               0; /* it may have been lost by asking for more */
+        /* A failed upgrade may have released the shared lock: flock(2). */
+        return flock(ranks->fd, LOCK_SH | LOCK_NB) == 0;
     }
     return false;
 }

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#define _GNU_SOURCE /* pipe2, the system call waitid, prctl */
+#define _GNU_SOURCE /* environ, pipe2, the system call waitid, wait4 */
 #include "launch.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "command.h"
+#include "arguments.h"
 #include "say.h"
 #include "screen.h"
 #include "watch.h"
@@ -33,24 +34,34 @@ double cli_now_s(void)
     return (double)now_ns() * 1e-9;
 }
 
+void cli_sleep(double seconds)
+{
+    struct timespec left = {.tv_sec = (time_t)seconds};
+    left.tv_nsec = (long)((seconds - (double)left.tv_sec) * 1e9);
+    while (nanosleep(&left, &left) != 0 && errno == EINTR) {
+    }
+}
+
 /* ---- signals ------------------------------------------------------------------------------ */
 
-/* The command whose signals these are; 0: none, or it is over, and what comes is for us alone. */
+/* The process that signals are forwarded to; 0: none, signals are for this process. */
 static volatile sig_atomic_t observed;
-static volatile sig_atomic_t noted; /* the signal that came last; 0: none */
-static bool only_notes;             /* what comes for us alone is looked at in time */
+static volatile sig_atomic_t noted; /* the last signal; 0: none */
+static bool only_notes;             /* signals for this process are stored, and polled */
 
-/* As if nobody had asked for it: when the handler returns, for until then it is blocked. */
-static void take_ourselves(int number)
+/* Applies the default action of a signal.  It takes effect when the handler returns, as the signal
+ * is blocked until then. */
+static void raise_default(int number)
 {
     cli_screen_pause();
     (void)signal(number, SIG_DFL);
     (void)raise(number);
 }
 
-/* What the terminal sends by its keys, the command has got itself; that it goes away, only the
- * leader of the session is told.  What the command sends to its parent is not for itself. */
-static void pass_on(int number, siginfo_t *info, void *unused)
+/* Signals of the terminal's keys reach the command directly.  A hangup is sent to the session
+ * leader alone, and is forwarded.  Signals that the command sent to its parent are not forwarded.
+ */
+static void forward(int number, siginfo_t *info, void *unused)
 {
     int error = errno;
     (void)unused;
@@ -58,24 +69,25 @@ static void pass_on(int number, siginfo_t *info, void *unused)
     bool is_hangup = number == SIGHUP && info->si_code > 0 && getsid(0) == getpid();
     noted = number;
     if (observed == 0 && !only_notes) {
-        take_ourselves(number);
+        raise_default(number);
     } else if (observed != 0 && (is_sent || is_hangup)) {
         (void)kill((pid_t)observed, number);
     }
     errno = error;
 }
 
-/* We stop when the command does. */
+/* While a command runs, this process stops after it: cli_launch_stop_too(). */
 static void stop_alone(int number)
 {
     if (observed == 0) {
-        take_ourselves(number);
+        raise_default(number);
     }
 }
 
-static volatile int64_t ended_ns; /* when the command had ended; 0: not yet */
+static volatile int64_t ended_ns; /* when the command ended; 0: not yet */
 
-/* Whoever ends may be another one.  We may be busy with other things than to wait. */
+/* On SIGCHLD: another child may have ended.  This process may be busy when the command ends, so the
+ * time is stored here. */
 static void note_end(int unused)
 {
     int error = errno;
@@ -90,15 +102,15 @@ static void note_end(int unused)
     errno = error;
 }
 
-static volatile sig_atomic_t has_gone_on; /* we were stopped, and are not any more */
+static volatile sig_atomic_t is_continued; /* SIGCONT came */
 
-static void note_going_on(int number)
+static void note_continue(int number)
 {
     (void)number;
-    has_gone_on = 1;
+    is_continued = 1;
 }
 
-/* What whoever called us ignores (nohup) is ignored by the command, too, and goes on so. */
+/* Signals that the caller ignores (nohup) stay ignored here and in the command. */
 static void handle_unless_ignored(int number, const struct sigaction *action)
 {
     struct sigaction before;
@@ -107,15 +119,15 @@ static void handle_unless_ignored(int number, const struct sigaction *action)
     }
 }
 
-/* And those of real time. */
-static const int passed[] = {SIGTERM, SIGHUP,  SIGINT,  SIGQUIT, SIGUSR1, SIGUSR2,  SIGALRM,
-                             SIGIO,   SIGPROF, SIGXCPU, SIGXFSZ, SIGPWR,  SIGWINCH, SIGVTALRM};
+/* Forwarded signals; real-time signals are forwarded, too. */
+static const int forwarded[] = {SIGTERM, SIGHUP,  SIGINT,  SIGQUIT, SIGUSR1, SIGUSR2,  SIGALRM,
+                                SIGIO,   SIGPROF, SIGXCPU, SIGXFSZ, SIGPWR,  SIGWINCH, SIGVTALRM};
 static const int stops[] = {SIGTSTP, SIGTTIN, SIGTTOU};
 
 static struct sigaction passing_action(void)
 {
     struct sigaction action = {.sa_flags = SA_SIGINFO | SA_RESTART};
-    action.sa_sigaction = pass_on;
+    action.sa_sigaction = forward;
     (void)sigfillset(&action.sa_mask);
     return action;
 }
@@ -127,8 +139,8 @@ static void take_signals(void)
     struct sigaction ending = {.sa_flags = SA_RESTART | SA_NOCLDSTOP};
     ending.sa_handler = note_end;
     stopping.sa_handler = stop_alone;
-    for (size_t i = 0; i < sizeof passed / sizeof *passed; i++) {
-        handle_unless_ignored(passed[i], &passing);
+    for (size_t i = 0; i < sizeof forwarded / sizeof *forwarded; i++) {
+        handle_unless_ignored(forwarded[i], &passing);
     }
     for (int number = SIGRTMIN; number <= SIGRTMAX; number++) {
         handle_unless_ignored(number, &passing);
@@ -136,9 +148,9 @@ static void take_signals(void)
     for (size_t i = 0; i < sizeof stops / sizeof *stops; i++) {
         handle_unless_ignored(stops[i], &stopping);
     }
-    (void)signal(SIGCONT, note_going_on);
-    (void)signal(SIGPIPE, SIG_IGN);          /* nobody may read our stderr */
-    (void)sigaction(SIGCHLD, &ending, NULL); /* ignored, it would take the status away */
+    (void)signal(SIGCONT, note_continue);
+    (void)signal(SIGPIPE, SIG_IGN);          /* stderr may be a closed pipe */
+    (void)sigaction(SIGCHLD, &ending, NULL); /* if it were ignored, there would be no exit status */
 }
 
 void cli_launch_note_signals(void)
@@ -160,47 +172,64 @@ void cli_launch_hand_to(pid_t pid)
 {
     observed = pid;
     if (pid > 0 && noted != 0) {
-        (void)kill(pid, noted); /* it came before there was anybody to hand it to */
+        (void)kill(pid, noted); /* it came before the process was there */
     }
 }
 
 /* ---- processes that are waited for -------------------------------------------------------- */
 
-/* Descriptors from `first` to `last` go nowhere. */
-static void hide(int first, int last)
+/* As execvp(3) does: a script without "#!" is run by the shell. */
+static int spawn_script(char **words, const posix_spawn_file_actions_t *actions, pid_t *ret_pid)
 {
-    int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
-    for (int fd = first; nothing >= 0 && fd <= last; fd++) {
-        (void)dup2(nothing, fd);
-    }
+    struct cli_words all = {.at = NULL};
+    cli_words_add(&all, "/bin/sh");
+    cli_words_add_all(&all, words);
+    int error = posix_spawn(ret_pid, all.at[0], actions, NULL, all.at, environ);
+    cli_words_free(&all);
+    return error;
 }
 
-int cli_launch_run(const char *program, char *const *words, int first, int last)
+static int spawn(const char *program, char **words, int first, int last, pid_t *ret_pid)
 {
-    int status = -1;
-    pid_t pid = fork();
-    if (pid < 0) {
-        cli_say("bench", "cannot start a process: %s", strerror(errno));
-        return -1;
+    posix_spawn_file_actions_t actions;
+    int error = posix_spawn_file_actions_init(&actions);
+    if (error != 0) {
+        return error;
     }
-    if (pid == 0) {
-        hide(first, last);
-        (void)execv(program, words);
-        _exit(CLI_RUN_FAILED);
+    for (int fd = first; fd <= last; fd++) {
+        (void)posix_spawn_file_actions_addopen(&actions, fd, "/dev/null", O_RDWR, 0);
     }
-    cli_launch_hand_to(pid);
-    while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+    error = posix_spawnp(ret_pid, program, &actions, NULL, words, environ);
+    if (error == ENOEXEC) {
+        error = spawn_script(words, &actions, ret_pid);
     }
+    (void)posix_spawn_file_actions_destroy(&actions);
+    return error;
+}
+
+struct cli_child cli_launch_run(const char *program, char **words, int first, int last)
+{
+    struct rusage own;
+    struct cli_child child = {.status = -1};
+    pid_t pid = 0;
+    int64_t begin_ns = now_ns();
+    child.error = spawn(program, words, first, last, &pid);
+    cli_launch_hand_to(child.error == 0 ? pid : 0);
+    while (child.error == 0 && wait4(pid, &child.status, 0, &child.usage) < 0 && errno == EINTR) {
+    }
+    child.wall_s = (double)(now_ns() - begin_ns) * 1e-9;
     cli_launch_hand_to(0);
-    return status;
+    (void)getrusage(RUSAGE_SELF, &own);
+    child.least_maxrss = own.ru_maxrss;
+    return child;
 }
 
-#define MOST_CHILDREN 1024U /* that are looked at, at a time */
+#define MOST_CHILDREN 1024U /* that are checked at a time */
 
 /* ---- start -------------------------------------------------------------------------------- */
 
-/* Where the caller gave us no input, output or stderr, the command has none either, and no file of
- * ours gets its number. */
+/* If the caller closed stdin, stdout or stderr, the command has none either, and no file of this
+ * process gets the number. */
 static bool hold_standard_files(void)
 {
     int fd;
@@ -210,10 +239,10 @@ static bool hold_standard_files(void)
     return fd < 0 || close(fd) == 0;
 }
 
-/* What a child had used just before its exec, which is not the command's. */
+/* Resource use of the child before its exec, which is subtracted from that of the command. */
 struct cli_before {
     struct rusage usage;
-    int64_t at_ns; /* CLOCK_MONOTONIC; 0: it is not there yet */
+    int64_t at_ns; /* CLOCK_MONOTONIC; 0: not set yet */
 };
 
 static struct cli_before *share(void)
@@ -252,8 +281,8 @@ static resmon_run_usage usage_of(const struct rusage *usage)
     };
 }
 
-/* The pages that this needs are there when it counts. */
-static void rehearse(struct cli_before *before)
+/* Touches the pages that the exec needs, so that their faults come before the command's. */
+static void prefault(struct cli_before *before)
 {
     static char nothing[] = "";
     char *nobody[] = {nothing, NULL};
@@ -261,8 +290,8 @@ static void rehearse(struct cli_before *before)
     note_before(before);
 }
 
-/* The peak stays: nobody knows whose it was. */
-static void leave_out(struct rusage *usage, const struct rusage *before)
+/* Does not change the peak, which may be from before or after. */
+static void subtract_usage(struct rusage *usage, const struct rusage *before)
 {
     timersub(&usage->ru_utime, &before->ru_utime, &usage->ru_utime);
     timersub(&usage->ru_stime, &before->ru_stime, &usage->ru_stime);
@@ -274,8 +303,8 @@ static void leave_out(struct rusage *usage, const struct rusage *before)
     usage->ru_oublock -= before->ru_oublock;
 }
 
-/* 0: the gate is closed for ever. */
-static ssize_t wait_at(int gate, char run[CLI_RUN_BYTES])
+/* Reads RESMON_RUN from the gate; 0: the gate was closed. */
+static ssize_t read_gate(int gate, char run[CLI_RUN_BYTES])
 {
     ssize_t got;
     do {
@@ -284,13 +313,13 @@ static ssize_t wait_at(int gate, char run[CLI_RUN_BYTES])
     return got;
 }
 
-/* In the child: until the gate opens; a gate that is closed instead means that we are gone.  Who
- * cannot begin stays until it was looked at. */
+/* In the child: waits for the gate, then executes the command.  The gate is closed if the parent
+ * died.  After a failed exec the child waits until the parent has read the error. */
 static void begin(const struct cli_launch *launch, int gate, int outcome, char **words)
 {
     char run[CLI_RUN_BYTES];
-    rehearse(launch->before);
-    if (wait_at(gate, run) > 0) {
+    prefault(launch->before);
+    if (read_gate(gate, run) > 0) {
         if (launch->kept != NULL) {
             cli_kept_take(launch->kept);
         }
@@ -302,12 +331,12 @@ static void begin(const struct cli_launch *launch, int gate, int outcome, char *
         int error = errno;
         ssize_t unused = write(outcome, &error, sizeof error);
         (void)unused;
-        (void)wait_at(gate, run);
+        (void)read_gate(gate, run);
     }
     _exit(CLI_RUN_FAILED);
 }
 
-/* The children of our first thread, which starts all that we start. */
+/* The children of the main thread, which starts all processes. */
 static size_t list_children(pid_t *children, size_t most)
 {
     char path[64], word[32];
@@ -342,10 +371,11 @@ bool cli_launch_prepare(struct cli_launch *launch, char **words, struct cli_kept
         (void)close(gate[1]);
         return false;
     }
-    int at_death =
-        0; /* of our parent: the command's parent is another one, and a fork forgets it */
+    /* A fork clears this setting, which a caller may have made for the command. */
+    int at_death = 0;
     (void)prctl(PR_GET_PDEATHSIG, &at_death, 0UL, 0UL, 0UL);
-    (void)prctl(PR_SET_CHILD_SUBREAPER, 1UL, 0UL, 0UL, 0UL); /* orphans are handed to us */
+    (void)prctl(PR_SET_CHILD_SUBREAPER, 1UL, 0UL, 0UL,
+                0UL); /* orphans become children of this process */
     launch->other_count = list_children(launch->others, CLI_OTHERS);
     launch->pid = fork();
     if (launch->pid == 0) {
@@ -372,11 +402,11 @@ void cli_launch_go(struct cli_launch *launch, const char *run)
 {
     ssize_t count;
     ssize_t unused = write(launch->gate, run, strlen(run) + 1);
-    (void)unused; /* it is there, and waits */
+    (void)unused; /* the child waits, so the pipe is open */
     do {
         count = read(launch->outcome, &launch->error, sizeof launch->error);
     } while (count < 0 && errno == EINTR);
-    (void)close(launch->outcome); /* the end of it: the exec closed it */
+    (void)close(launch->outcome); /* without data: the exec closed the other end */
     launch->error = count == sizeof launch->error ? launch->error : 0;
 }
 
@@ -407,14 +437,14 @@ void cli_launch_cancel(struct cli_launch *launch)
 
 /* ---- until it ends ------------------------------------------------------------------------ */
 
-/* The system call tells what was used; the C library's function does not. */
+/* Unlike the C library's waitid(), the system call returns the resource use. */
 static int wait_for(idtype_t kind, pid_t pid, siginfo_t *info, int flags, struct rusage *usage)
 {
     memset(info, 0, sizeof *info);
     return (int)syscall(SYS_waitid, kind, pid, info, flags, usage);
 }
 
-/* Of the terminal: somebody is there to let us go on. */
+/* In the terminal's foreground, a shell can continue this process. */
 static bool is_in_foreground(void)
 {
     int fd = open("/dev/tty", O_RDONLY | O_NOCTTY | O_CLOEXEC);
@@ -425,23 +455,23 @@ static bool is_in_foreground(void)
     return is_there;
 }
 
-/* As the shell sees the command: what the terminal has stopped, is stopped.  In a process group
- * without a shell these signals do not stop anybody. */
+/* The shell expects this process to stop with the command.  In an orphaned process group, SIGTSTP,
+ * SIGTTIN and SIGTTOU stop no process. */
 void cli_launch_stop_too(const struct cli_launch *launch)
 {
     const int number = launch->stopped_by;
     struct sigaction before;
     struct sigaction plain = {.sa_flags = 0};
-    has_gone_on = 0;
+    is_continued = 0;
     if (number == SIGSTOP && is_in_foreground()) {
-        (void)raise(SIGSTOP); /* else whoever sent it lets the command go on as well */
+        (void)raise(SIGSTOP); /* in the background, the sender continues the command */
     } else if (number != SIGSTOP) {
         plain.sa_handler = SIG_DFL;
         (void)sigaction(number, &plain, &before);
         (void)raise(number);
         (void)sigaction(number, &before, NULL);
     }
-    if (has_gone_on != 0) {
+    if (is_continued != 0) {
         (void)kill(launch->pid, SIGCONT);
     }
 }
@@ -459,7 +489,7 @@ static void add_usage(struct rusage *sum, const struct rusage *usage)
     sum->ru_oublock += usage->ru_oublock;
 }
 
-/* A child that we had before the command is none of its orphans. */
+/* Reaps a child; children from before the command are no orphans of it. */
 static void take_orphan(struct cli_launch *launch, pid_t pid)
 {
     struct rusage usage;
@@ -472,7 +502,7 @@ static void take_orphan(struct cli_launch *launch, pid_t pid)
     }
 }
 
-/* Whoever ended and was left to us, but for the command itself. */
+/* Reaps all orphans that have ended, but not the command. */
 static void take_orphans(struct cli_launch *launch)
 {
     siginfo_t info;
@@ -492,7 +522,7 @@ static void take_orphans(struct cli_launch *launch)
     } while (taken > 0 && count == MOST_CHILDREN);
 }
 
-/* The command is over, or its status is somebody else's. */
+/* The command has ended, or its status was taken by another waiter. */
 static enum cli_launch_event end(struct cli_launch *launch)
 {
     take_orphans(launch);
@@ -500,20 +530,20 @@ static enum cli_launch_event end(struct cli_launch *launch)
     return CLI_LAUNCH_ENDED;
 }
 
-/* Whoever stops the processes of a job one by one (a batch system that suspends it) lets them go on
- * so, too, and us before the command: who then stopped with it would stay so for ever. */
+/* A batch system that suspends a job stops and continues its processes one by one, this process
+ * before the command.  If this process then stopped with the command, it would not be continued. */
 static bool goes_on_soon(pid_t pid)
 {
-    const int flags = WCONTINUED | WEXITED | WNOHANG | WNOWAIT; /* and may be over by now */
+    const int flags = WCONTINUED | WEXITED | WNOHANG | WNOWAIT; /* or ended by now */
     const struct timespec pause = {.tv_nsec = 100L * 1000 * 1000};
     siginfo_t info;
     for (int tries = 0; tries < 5 && nanosleep(&pause, NULL) != 0; tries++) {
-        /* we were stopped meanwhile, or have passed a signal on */
+        /* interrupted by a signal */
     }
     return wait_for(P_PID, pid, &info, flags, NULL) == 0 && info.si_pid == pid;
 }
 
-/* What stops other processes than the command is none of our business. */
+/* Whether the command has stopped; stops of other children are ignored. */
 static bool has_stopped(struct cli_launch *launch, const siginfo_t *info)
 {
     siginfo_t still = {0};
@@ -523,7 +553,7 @@ static bool has_stopped(struct cli_launch *launch, const siginfo_t *info)
            !(info->si_status == SIGSTOP && goes_on_soon(launch->pid));
 }
 
-/* Notes the end of the command: how it ended, and what it had used. */
+/* Stores the status and the resource use of the command. */
 static enum cli_launch_event note_status(struct cli_launch *launch, int code, int status,
                                          struct rusage *usage)
 {
@@ -531,14 +561,14 @@ static enum cli_launch_event note_status(struct cli_launch *launch, int code, in
     launch->wait_status = status;
     launch->end_ns = ended_ns != 0 ? ended_ns : now_ns();
     if (launch->before != NULL) {
-        leave_out(usage, &launch->before->usage);
+        subtract_usage(usage, &launch->before->usage);
     }
     add_usage(&launch->usage, usage);
     return end(launch);
 }
 
-/* Where a filter of system calls refuses waitid(2): it is no zombie then that could be sampled once
- * more, and nobody sees that it stops. */
+/* If a seccomp filter refuses waitid(2).  The command is then reaped at once, without a last
+ * sample, and its stops are not noticed. */
 static enum cli_launch_event wait_without_waitid(struct cli_launch *launch, bool waits)
 {
     int status;
@@ -551,7 +581,7 @@ static enum cli_launch_event wait_without_waitid(struct cli_launch *launch, bool
         return CLI_LAUNCH_NONE;
     }
     if (got < 0) {
-        return end(launch); /* somebody else took its status: there is none to tell */
+        return end(launch); /* another waiter took the status */
     }
     return WIFEXITED(status) ? note_status(launch, CLD_EXITED, WEXITSTATUS(status), &usage)
                              : note_status(launch, CLD_KILLED, WTERMSIG(status), &usage);
@@ -599,7 +629,7 @@ void cli_launch_reap(struct cli_launch *launch)
     wait_for_end(launch);
 }
 
-/* ---- what becomes of it ------------------------------------------------------------------- */
+/* ---- its end ------------------------------------------------------------------------------ */
 
 resmon_run_end cli_launch_end(const struct cli_launch *launch)
 {
@@ -623,7 +653,7 @@ resmon_run_usage cli_launch_usage(const struct cli_launch *launch)
     return usage;
 }
 
-/* Without a second core file. */
+/* Ends this process by a signal, without a core file: the command has written one. */
 static void end_by_signal(int number)
 {
     sigset_t one;
@@ -649,5 +679,5 @@ int cli_launch_status(const struct cli_launch *launch)
         return CLI_RUN_FAILED;
     }
     end_by_signal(launch->wait_status);
-    return 128 + launch->wait_status; /* as process 1 no signal ends us */
+    return 128 + launch->wait_status; /* signals do not end process 1 */
 }

@@ -6,13 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <resmon/resmon.h>
 
 #include "arguments.h"
-#include "command.h"
+#include "launch.h"
 #include "observe.h"
 #include "say.h"
 #include "screen.h"
@@ -21,21 +20,21 @@
 #define LEAST_COLUMNS 60
 #define INSTEAD       "--once prints the values once"
 
-/* What is looked at. */
+/* What is shown. */
 struct source {
-    const char *path;        /* a recording or a document; NULL: */
-    resmon_monitor *monitor; /* of a process, or with `pid` 0 of a control group */
+    const char *path;        /* a recording or a run document; NULL: a monitor */
+    resmon_monitor *monitor; /* of a process, or with `pid` 0 of a cgroup */
     pid_t pid;
 };
 
 struct live {
-    struct cli_view view; /* the first member: that is how look() gets here */
+    struct cli_view view; /* first member: its callbacks cast the pointer */
     struct source source;
-    resmon_run *run; /* the latest; NULL: none, and `why` says so */
+    resmon_run *run; /* latest snapshot; NULL: none, and `why` is the error */
     char why[512];
 };
 
-/* ---- what is looked at -------------------------------------------------------------------- */
+/* ---- the source --------------------------------------------------------------------------- */
 
 static bool start(struct source *source, const char *key, const char *value, int every_ms)
 {
@@ -45,10 +44,9 @@ static bool start(struct source *source, const char *key, const char *value, int
     cli_text_add(&text, key, value);
     cli_text_add(&text, "scopes", "none");
     cli_text_add(&text, "interval", interval);
-    bool is_started = resmon_monitor_new_text(text.text, &source->monitor) == RESMON_OK &&
-                      resmon_monitor_start(source->monitor) == RESMON_OK;
+    bool is_started = cli_check("live", resmon_monitor_new_text(text.text, &source->monitor)) &&
+                      cli_check("live", resmon_monitor_start(source->monitor));
     if (!is_started) {
-        cli_say("live", "%s", resmon_last_error());
         resmon_monitor_free(source->monitor);
     }
     cli_text_free(&text);
@@ -84,7 +82,7 @@ static bool open_source(struct source *source, const char *word, int every_ms)
     return open_process(source, word, every_ms);
 }
 
-/* A recording that changes too fast to be read is read the next time. */
+/* A recording that is written just now cannot be read; the previous snapshot stays. */
 static void look(struct cli_view *view)
 {
     struct live *live = (struct live *)view;
@@ -121,7 +119,7 @@ static bool has_ended(const struct source *source)
 
 /* ---- the page ----------------------------------------------------------------------------- */
 
-/* Until a key ends it; what has ended stays on the page. */
+/* Until a key closes the view; after the end of the source, its last values stay. */
 static int show(struct live *live)
 {
     if (isatty(STDOUT_FILENO) == 0 || isatty(STDIN_FILENO) == 0) {
@@ -145,8 +143,7 @@ static int print_once(struct live *live)
     unsigned columns = cli_columns(STDOUT_FILENO);
     live->view.frame.columns = columns >= LEAST_COLUMNS ? columns : 100;
     if (live->source.path == NULL) {
-        const struct timespec pause = {1, 0};
-        (void)nanosleep(&pause, NULL); /* rates need two samples */
+        cli_sleep(1.0); /* rates need two samples */
     }
     look(&live->view);
     make(&live->view);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * resmon: resource use of programs, from a shell.  commands.def has its verbs, each of which is a
- * file.
+ * The command resmon.  commands.def has its verbs, each of which has a file.
  */
 #include <stdio.h>
 #include <string.h>
@@ -48,8 +47,8 @@ static int run_verb(const struct cli_command *command, int argc, char **argv)
     return result;
 }
 
-/* The library in this program starts this program under that name to symbolize addresses
- * (lib/reader/names/names.h): not a verb of the command. */
+/* The library in this program executes this program under the name "resmon-names" to symbolize
+ * addresses (lib/reader/names/names.h). */
 int rm_names_main(void);
 
 int main(int argc, char **argv)

@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: MIT */
-/* resmon merge: the runs of a job's nodes and ranks as one; also at the end of `resmon run -o
- * DIRECTORY/`. */
+/* resmon merge: merges the runs of a job's nodes and ranks into one run.  `resmon run -o
+ * DIRECTORY/` and `resmon job stop` do so at their end, too. */
 #include "job.h"
 
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <resmon/merge.h>
 #include <resmon/resmon.h>
 
 #include "arguments.h"
+#include "launch.h"
 #include "observe.h"
 #include "output.h"
 #include "say.h"
 
-#define MOST_SAID    20 /* files that are left out, by name */
-#define MOST_AT_ONCE 16 /* files that are loaded, each by a thread */
+#define MOST_MESSAGES 20 /* messages about files that are left out */
+#define MOST_AT_ONCE  16 /* files that are loaded at a time, each by a thread */
 
 /* ---- loading -------------------------------------------------------------------------------- */
 
@@ -42,7 +42,8 @@ static void *load(void *context)
     return NULL;
 }
 
-/* As many files as there are CPUs, from `first` on; one that gets no thread is loaded here. */
+/* Loads as many files as there are CPUs, from `first` on.  The last file, and a file for which no
+ * thread can be created, are loaded by this thread. */
 static size_t load_some(const struct cli_job_files *files, size_t first,
                         struct loading loadings[MOST_AT_ONCE])
 {
@@ -71,20 +72,19 @@ struct merging {
     const char *verb;
     resmon_merge *merge;
     bool is_quiet;
-    bool has_merged; /* runs that were merged before were passed over, as others may be parts of
-                        them */
+    bool has_merged; /* merged runs were skipped: other files may be parts of them */
     size_t added, left_out;
 };
 
 static void leave_out(struct merging *merging, const struct loading *loading)
 {
     merging->left_out++;
-    if (!merging->is_quiet && merging->left_out <= MOST_SAID) {
+    if (!merging->is_quiet && merging->left_out <= MOST_MESSAGES) {
         cli_say(merging->verb, "%s is left out: %s", loading->path, loading->why);
     }
 }
 
-/* False: there is no memory for more. */
+/* False: out of memory. */
 static bool add(struct merging *merging, struct loading *loading, bool is_merged)
 {
     if (loading->status == RESMON_OK && (resmon_run_node_count(loading->run) > 0) != is_merged) {
@@ -103,7 +103,7 @@ static bool add(struct merging *merging, struct loading *loading, bool is_merged
     return loading->status != RESMON_ENOMEM;
 }
 
-/* Those that were merged before, or those that were not. */
+/* Adds either the merged runs, or the others. */
 static bool add_files(struct merging *merging, const struct cli_job_files *files, bool is_merged)
 {
     struct loading *loadings = cli_grow(NULL, MOST_AT_ONCE * sizeof *loadings);
@@ -120,8 +120,8 @@ static bool add_files(struct merging *merging, const struct cli_job_files *files
     return is_well;
 }
 
-/* Runs of processes first.  A merged run that has some of them is what was made of them before, and
- * no part of this: that needs no word. */
+/* Adds runs of processes first.  A merged run that contains some of them was made from them
+ * earlier; it is refused without a message. */
 static bool add_all(struct merging *merging, const struct cli_job_files *files)
 {
     bool is_well = add_files(merging, files, false);
@@ -138,14 +138,14 @@ static resmon_run *make(struct merging *merging)
     resmon_run *run = NULL;
     if (merging->added == 0) {
         cli_say(merging->verb, "there is no run to merge");
-    } else if (resmon_merge_run(merging->merge, &run) != RESMON_OK) {
-        cli_say(merging->verb, "%s", resmon_last_error());
+    } else {
+        (void)cli_check(merging->verb, resmon_merge_run(merging->merge, &run));
     }
     return run;
 }
 
-/* Merges the files into one run; files that do not belong to it are left out, with a line for each.
- * NULL, and a line that says why: there is nothing. */
+/* Merges the files into one run.  Files of other jobs are left out, with a message for each.  NULL,
+ * and a message: there is nothing to merge. */
 static resmon_run *merge_files(const char *verb, const struct cli_job_files *files)
 {
     struct merging merging = {.verb = verb};
@@ -153,24 +153,23 @@ static resmon_run *merge_files(const char *verb, const struct cli_job_files *fil
     if (!is_well) {
         cli_say(verb, "out of memory for the runs of a job");
     }
-    if (merging.left_out > MOST_SAID) {
-        cli_say(verb, "and %zu more files are left out", merging.left_out - MOST_SAID);
+    if (merging.left_out > MOST_MESSAGES) {
+        cli_say(verb, "and %zu more files are left out", merging.left_out - MOST_MESSAGES);
     }
     resmon_run *run = is_well ? make(&merging) : NULL;
     resmon_merge_free(merging.merge);
     return run;
 }
 
-/* ---- at the end of our own command ------------------------------------------------------ */
+/* ---- at the end of a rank --------------------------------------------------------------- */
 
-#define TRIES   20 /* to find that all ranks have ended, */
-#define WAIT_NS 250000000L
+#define TRIES  20 /* checks whether all ranks have ended */
+#define WAIT_S 0.25
 
-/* All ranks of the job that have files, once all have ended; or those of now. */
+/* Lists the files of the job when all ranks have ended, or after TRIES checks. */
 static void wait_for_all(const char *verb, const struct cli_job_place *place,
                          struct cli_job_files *files)
 {
-    const struct timespec wait = {.tv_nsec = WAIT_NS};
     for (int tries = 0; tries < TRIES; tries++) {
         cli_job_files_free(files);
         if (!cli_job_list(verb, place->directory, place->job, files) ||
@@ -178,7 +177,7 @@ static void wait_for_all(const char *verb, const struct cli_job_place *place,
              (!place->is_monitor || files->monitors == 0))) {
             return;
         }
-        (void)nanosleep(&wait, NULL);
+        cli_sleep(WAIT_S);
     }
 }
 
@@ -186,7 +185,7 @@ static void say_missing(const char *verb, const struct cli_job_place *place, con
                         const struct cli_job_files *files)
 {
     size_t ranks = resmon_run_rank_count(run);
-    bool is_short = ranks > 0 && ranks < place->ranks; /* of machines alone there are none */
+    bool is_short = ranks > 0 && ranks < place->ranks; /* monitors of machines are no ranks */
     if (is_short || files->recordings > 0) {
         cli_say(verb,
                 "%zu of %zu ranks have files in %s, and %zu recordings there are unfinished (still "
@@ -197,10 +196,10 @@ static void say_missing(const char *verb, const struct cli_job_place *place, con
 
 /* ---- the machine --------------------------------------------------------------------------- */
 
-/* "interval=50ms,domains=...": the machine's figures alone, as often as the user wanted them. */
+/* A monitor of the machine alone, with the interval of the command line. */
 static resmon_monitor *watch_machine(const struct cli_arguments *arguments, const char *recording)
 {
-    const struct cli_said *interval = cli_said_of(arguments, "interval");
+    const struct cli_given *interval = cli_given_of(arguments, "interval");
     struct cli_text text = {.text = NULL};
     resmon_monitor *monitor = NULL;
     cli_text_add(&text, "domains", CLI_MACHINE_DOMAINS("cgroup+"));
@@ -221,7 +220,6 @@ static resmon_monitor *watch_machine(const struct cli_arguments *arguments, cons
 
 void cli_gather_machine(const struct cli_observing *observing, const struct cli_node_ranks *ranks)
 {
-    const struct timespec wait = {.tv_nsec = WAIT_NS};
     const struct cli_job_place *place = &observing->place;
     char recording[CLI_JOB_PATH_BYTES], document[CLI_JOB_PATH_BYTES];
     resmon_run *run = NULL;
@@ -232,7 +230,7 @@ void cli_gather_machine(const struct cli_observing *observing, const struct cli_
     }
     resmon_monitor *monitor = watch_machine(observing->arguments, recording);
     while (monitor != NULL && cli_node_ranks_are_left(ranks)) {
-        (void)nanosleep(&wait, NULL);
+        cli_sleep(WAIT_S);
     }
     if (monitor != NULL && resmon_monitor_stop(monitor) == RESMON_OK &&
         resmon_monitor_snapshot(monitor, &run) == RESMON_OK &&
@@ -296,13 +294,8 @@ static bool print(const resmon_run *run)
     char *text = NULL;
     const resmon_report_options options = {.struct_size = sizeof options,
                                            .width = cli_columns(STDOUT_FILENO)};
-    if (resmon_report_text(run, &options, &text) != RESMON_OK) {
-        cli_say("merge", "%s", resmon_last_error());
-        return false;
-    }
-    bool is_printed = cli_print("merge", text);
-    resmon_text_free(text);
-    return is_printed;
+    const resmon_status status = resmon_report_text(run, &options, &text);
+    return cli_print_made("merge", status, text);
 }
 
 int cli_merge(const struct cli_arguments *arguments)

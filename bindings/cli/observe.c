@@ -14,7 +14,7 @@
 
 /* ---- the monitor -------------------------------------------------------------------------- */
 
-/* summary and lines are for us to print, and scopes for the programs that have some. */
+/* The command itself prints the summary and lines; scopes are recorded by the programs. */
 static bool is_of_monitor(const char *key)
 {
     return strcmp(key, "summary") != 0 && strcmp(key, "lines") != 0 && !cli_is_of_scopes(key);
@@ -29,7 +29,7 @@ const char *cli_observe_directory(const struct cli_arguments *arguments)
     return found;
 }
 
-/* In the directory of a job there is a recording, until the run is over. */
+/* A process has a recording in the directory of a job until its run is over. */
 static bool settle(struct cli_observing *observing, struct cli_text *text)
 {
     const char *verb = observing->arguments->command->name;
@@ -38,7 +38,7 @@ static bool settle(struct cli_observing *observing, struct cli_text *text)
     if (directory == NULL) {
         return true;
     }
-    if (cli_said_of(observing->arguments, "record") != NULL) {
+    if (cli_given_of(observing->arguments, "record") != NULL) {
         cli_say(verb, "--record cannot be combined with a directory, which has its own recording");
         return false;
     }
@@ -56,12 +56,12 @@ static resmon_status make(const struct cli_arguments *arguments, pid_t pid, cons
 {
     char number[32];
     for (size_t i = 0; i < arguments->of_library_count; i++) {
-        const struct cli_said *said = &arguments->of_library[i];
-        if (is_of_monitor(said->key)) {
-            cli_text_add(&text, said->key, said->value);
+        const struct cli_given *given = &arguments->of_library[i];
+        if (is_of_monitor(given->key)) {
+            cli_text_add(&text, given->key, given->value);
         }
     }
-    if (cli_said_of(arguments, "lines") != NULL && cli_said_of(arguments, "stacks") == NULL) {
+    if (cli_given_of(arguments, "lines") != NULL && cli_given_of(arguments, "stacks") == NULL) {
         cli_text_add(&text, "stacks", "cpu+memory");
     }
     if (pid != 0) {
@@ -102,8 +102,8 @@ static void say_remarks(const char *verb, resmon_monitor *monitor)
     resmon_text_free(text);
 }
 
-/* Of the processes that are observed, files stay open from one sample to the next: as many as the
- * library keeps at most, and some.  These are ours alone, and the command has begun before. */
+/* The library keeps files of observed processes open between samples.  The limit is raised to what
+ * it opens at most.  The command was forked before and keeps its own limit. */
 static void raise_file_limit(void)
 {
     static const rlim_t wanted = 10000;
@@ -125,8 +125,7 @@ bool cli_observe_make(struct cli_observing *observing, pid_t pid, const char *co
     raise_file_limit();
     resmon_status status = make(arguments, pid, command, text, &observing->monitor);
     status = status == RESMON_OK ? add_outputs(arguments, observing->monitor) : status;
-    if (status != RESMON_OK) {
-        cli_say(arguments->command->name, "%s", resmon_last_error());
+    if (!cli_check(arguments->command->name, status)) {
         cli_observe_free(observing);
         return false;
     }
@@ -142,16 +141,16 @@ void cli_observe_free(struct cli_observing *observing)
 
 /* ---- the end ------------------------------------------------------------------------------ */
 
-const struct cli_said *cli_said_of(const struct cli_arguments *arguments, const char *key)
+const struct cli_given *cli_given_of(const struct cli_arguments *arguments, const char *key)
 {
-    const struct cli_said *found = NULL;
+    const struct cli_given *found = NULL;
     for (size_t i = 0; i < arguments->of_library_count; i++) {
         found = strcmp(arguments->of_library[i].key, key) == 0 ? &arguments->of_library[i] : found;
     }
     return found;
 }
 
-/* The summary takes the place of an output that could not be written. */
+/* If an output could not be written, the summary is printed instead. */
 static bool check_outputs(const char *verb, resmon_monitor *monitor)
 {
     bool is_all_well = true;
@@ -168,10 +167,10 @@ static bool check_outputs(const char *verb, resmon_monitor *monitor)
 static void print(const struct cli_arguments *arguments, resmon_monitor *monitor,
                   const resmon_run *run, bool is_well)
 {
-    const struct cli_said *summary = cli_said_of(arguments, "summary");
-    const struct cli_said *lines = cli_said_of(arguments, "lines");
+    const struct cli_given *summary = cli_given_of(arguments, "summary");
+    const struct cli_given *lines = cli_given_of(arguments, "lines");
     bool has_outputs = resmon_monitor_sink_count(monitor) > 0 || cli_has(arguments, "output") ||
-                       cli_said_of(arguments, "record") != NULL;
+                       cli_given_of(arguments, "record") != NULL;
     bool wants_full =
         summary != NULL && summary->value != NULL && strcmp(summary->value, "full") == 0;
     if ((!has_outputs || summary != NULL || !is_well) && !cli_has(arguments, "quiet")) {
@@ -182,8 +181,7 @@ static void print(const struct cli_arguments *arguments, resmon_monitor *monitor
     }
 }
 
-/* The document of the run takes the place of its recording, which has no scopes of other programs.
- */
+/* The document replaces the recording, which lacks the scopes of other programs. */
 static bool write_in_place(const struct cli_observing *observing, const resmon_run *run)
 {
     char document[CLI_JOB_PATH_BYTES];
@@ -231,7 +229,7 @@ bool cli_observe_finish(const struct cli_observing *observing)
 
 /* ---- control groups --------------------------------------------------------------------- */
 
-/* Its source says that it has ended; what it said last stays in the column. */
+/* The source reports that the cgroup is gone; the column keeps the last value. */
 static bool is_gone(const resmon_run *run)
 {
     for (size_t i = 0; i < resmon_run_source_count(run); i++) {
@@ -244,7 +242,7 @@ static bool is_gone(const resmon_run *run)
     return false;
 }
 
-/* What a metric had last; NaN: nobody knows. */
+/* The last value of a metric; NaN: unknown. */
 static double last_of(const resmon_run *run, const char *metric)
 {
     size_t index;
@@ -254,24 +252,30 @@ static double last_of(const resmon_run *run, const char *metric)
     return is_known ? column.last : (double)NAN;
 }
 
-bool cli_group_is_empty(resmon_monitor *monitor)
+static bool check_group(resmon_monitor *monitor, bool (*check)(const resmon_run *run))
 {
     resmon_run *run = NULL;
-    if (resmon_monitor_summary(monitor, &run) != RESMON_OK) {
-        return false;
-    }
-    bool is_empty = last_of(run, "tree.processes") == 0.0 || is_gone(run);
+    bool is_so = resmon_monitor_summary(monitor, &run) == RESMON_OK && check(run);
     resmon_run_free(run);
-    return is_empty;
+    return is_so;
+}
+
+static bool is_empty(const resmon_run *run)
+{
+    return last_of(run, "tree.processes") == 0.0 || is_gone(run);
+}
+
+static bool has_oom_kill(const resmon_run *run)
+{
+    return last_of(run, "cg.mem.events.oom_kill") > 0.0;
+}
+
+bool cli_group_is_empty(resmon_monitor *monitor)
+{
+    return check_group(monitor, is_empty);
 }
 
 bool cli_group_out_of_memory(resmon_monitor *monitor)
 {
-    resmon_run *run = NULL;
-    if (resmon_monitor_summary(monitor, &run) != RESMON_OK) {
-        return false;
-    }
-    bool is_out = last_of(run, "cg.mem.events.oom_kill") > 0.0;
-    resmon_run_free(run);
-    return is_out;
+    return check_group(monitor, has_oom_kill);
 }

@@ -29,7 +29,7 @@ static bool ends_in(const char *path, const char *ending)
 
 /* ---- text files ------------------------------------------------------------------------- */
 
-/* A name is no path. */
+/* A name must not be a path. */
 static bool put_path(const char *name, char path[CLI_STORE_PATH_BYTES])
 {
     int length = snprintf(path, CLI_STORE_PATH_BYTES, CLI_STORE_DIRECTORY "/%s.json", name);
@@ -37,7 +37,7 @@ static bool put_path(const char *name, char path[CLI_STORE_PATH_BYTES])
            (unsigned)length < CLI_STORE_PATH_BYTES;
 }
 
-/* The path of what was kept under a name; false: a file has this name, or nothing was kept. */
+/* The path of the benchmark with this name; false: there is none, or a file has this name. */
 static bool find_kept(const char *name, char path[CLI_STORE_PATH_BYTES])
 {
     return access(name, F_OK) != 0 && put_path(name, path) && access(path, F_OK) == 0;
@@ -63,7 +63,7 @@ const char *cli_store_temporary(void)
     return directory != NULL && directory[0] != '\0' ? directory : "/tmp";
 }
 
-/* What is no regular file is written to as it is. */
+/* Devices and pipes are written to, not replaced. */
 static bool write_special(const char *path, const char *text)
 {
     int fd = open(path, O_WRONLY | O_NOCTTY | O_CLOEXEC);
@@ -76,15 +76,15 @@ static bool write_special(const char *path, const char *text)
     return is_written;
 }
 
-/* As a new file would have them. */
-static mode_t rights(void)
+/* The permissions of a new file. */
+static mode_t new_file_mode(void)
 {
     mode_t mask = umask(0);
     (void)umask(mask);
     return 0666 & ~mask;
 }
 
-/* Whole or not at all: beside it, under a name that nobody knows before, and in its place. */
+/* Writes a temporary file beside it, and renames that. */
 static bool replace(const char *path, const char *text)
 {
     char beside[4096];
@@ -95,7 +95,7 @@ static bool replace(const char *path, const char *text)
         return false;
     }
     bool is_written =
-        fchmod(fd, rights()) == 0 && cli_write(fd, text, strlen(text)) && fsync(fd) == 0;
+        fchmod(fd, new_file_mode()) == 0 && cli_write(fd, text, strlen(text)) && fsync(fd) == 0;
     int error = errno;
     is_written = close(fd) == 0 && is_written;
     errno = error;
@@ -108,7 +108,7 @@ static bool replace(const char *path, const char *text)
     return is_written;
 }
 
-/* Names of open files, whatever these are ("/dev/fd/3"): nothing takes their place. */
+/* Names of open files, such as "/dev/fd/3", cannot be replaced. */
 static bool is_of_system(const char *path)
 {
     return strncmp(path, "/dev/", 5) == 0 || strncmp(path, "/proc/", 6) == 0;
@@ -128,20 +128,52 @@ bool cli_store_write(const char *verb, const char *path, const char *text)
     return is_written;
 }
 
-/* ---- what Python does ------------------------------------------------------------------- */
+bool cli_store_made(const char *verb, const char *path, resmon_status status, char *text)
+{
+    bool is_written = cli_check(verb, status) && cli_store_write(verb, path, text);
+    resmon_text_free(status == RESMON_OK ? text : NULL);
+    return is_written;
+}
+
+bool cli_result_write(const struct cli_result *result)
+{
+    const char *path;
+    bool is_well = true;
+    for (size_t i = 0; (path = cli_value_at(result->arguments, "output", i)) != NULL; i++) {
+        char *text = NULL;
+        const resmon_status status =
+            result->render(result->context, result->form_of(result->context, path), 0, &text);
+        is_well &= cli_store_made(result->arguments->command->name, path, status, text);
+    }
+    return is_well;
+}
+
+bool cli_result_print(const struct cli_result *result)
+{
+    char *text = NULL;
+    if (cli_has(result->arguments, "quiet")) {
+        return true;
+    }
+    const char *form = cli_has(result->arguments, "json") ? "json" : "text";
+    const resmon_status status =
+        result->render(result->context, form, cli_columns(STDOUT_FILENO), &text);
+    return cli_print_made(result->arguments->command->name, status, text);
+}
+
+/* ---- by the Python package -------------------------------------------------------------- */
 
 #define SCRIPT_BYTES 2048
 
-/* What the package is asked for. */
+/* A call of the Python package. */
 struct task {
     const char *verb;
     const char *what; /* "a PDF needs" */
-    const char *call; /* of sys.argv: the target, then the sources */
+    const char *call; /* sys.argv has the target, then the sources */
     const char *advice;
 };
 
-/* An error or warning of the package is a sentence already.  Nothing is imported from the working
- * directory: sys, which is built in, is all that there is before it leaves the path. */
+/* Errors and warnings of the package are sentences already.  The working directory is removed from
+ * the path before anything but sys, which is built in, is imported. */
 static const char python_frame[] =
     "import sys\n"
     "sys.path[:] = [path for path in sys.path if path]\n"
@@ -162,23 +194,21 @@ extern char **environ;
 static bool run_python(const struct task *task, char *const *sources, size_t count,
                        const char *target)
 {
-    static char python[] = "python3", command[] = "-c";
     char script[SCRIPT_BYTES];
-    char **words = cli_grow(NULL, (count + 5) * sizeof *words);
-    char *copy = cli_grow(NULL, strlen(target) + 1);
+    struct cli_words words = {.at = NULL};
     pid_t child = -1;
     int status = -1;
     (void)snprintf(script, sizeof script, python_frame, task->verb, task->what, task->advice,
                    task->verb, task->call, task->verb);
-    words[0] = python;
-    words[1] = command;
-    words[2] = script;
-    words[3] = memcpy(copy, target, strlen(target) + 1);
-    memcpy(words + 4, sources, count * sizeof *words);
-    words[4 + count] = NULL;
-    int error = posix_spawnp(&child, python, NULL, NULL, words, environ);
-    free(copy);
-    free(words);
+    cli_words_add(&words, "python3");
+    cli_words_add(&words, "-c");
+    cli_words_add(&words, "%s", script);
+    cli_words_add(&words, "%s", target);
+    for (size_t i = 0; i < count; i++) {
+        cli_words_add(&words, "%s", sources[i]);
+    }
+    int error = posix_spawnp(&child, words.at[0], NULL, NULL, words.at, environ);
+    cli_words_free(&words);
     if (error != 0) {
         cli_say(task->verb, "%s python3, which cannot be started: %s", task->what, strerror(error));
         return false;
@@ -200,13 +230,13 @@ bool cli_python_write_pdf(char *const *files, size_t count, const char *path)
     return run_python(&task, files, count, path);
 }
 
-/* "run.parquet", "run.pq". */
+/* "run.parquet" or "run.pq". */
 static bool is_parquet(const char *path)
 {
     return ends_in(path, ".parquet") || ends_in(path, ".pq");
 }
 
-/* A run document's table.  False, and a line that says why. */
+/* Writes the table of a run document.  False, and a message: that failed. */
 static bool make_parquet(const char *verb, char *document, const char *path)
 {
     const struct task task = {verb, "Parquet needs",
@@ -229,11 +259,19 @@ bool cli_python_add_to_dataset(char *const *sources, size_t count, const char *d
 
 /* ---- runs and their formats ------------------------------------------------------------- */
 
-bool cli_output_is_page(const char *path, uint64_t *ret_form)
+const char *cli_output_form(const char *path)
 {
-    bool is_markdown = ends_in(path, ".md") || ends_in(path, ".markdown");
-    *ret_form = is_markdown ? RESMON_PAGE_MARKDOWN : RESMON_PAGE_HTML;
-    return is_markdown || ends_in(path, ".html") || ends_in(path, ".htm");
+    static const struct {
+        const char *ending, *form;
+    } forms[] = {{".html", "html"},         {".htm", "html"},  {".md", "markdown"},
+                 {".markdown", "markdown"}, {".json", "json"}, {".xml", "junit"},
+                 {".txt", "text"}};
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+        if (ends_in(path, forms[i].ending)) {
+            return forms[i].form;
+        }
+    }
+    return NULL;
 }
 
 bool cli_output_is_late(const char *path)
@@ -277,8 +315,8 @@ static bool write_text(const char *verb, const resmon_run *run, const char *path
     return is_written;
 }
 
-/* By way of a run document beside it, of a name that no file had; it stays if the file cannot be
- * made, and the run is nowhere else. */
+/* The package reads the run from a temporary run document beside the file.  If it fails, the
+ * document stays, unless the run is in another file, too. */
 static bool write_parquet(const char *verb, const resmon_run *run, const char *path)
 {
     char document[4096];
@@ -313,14 +351,11 @@ bool cli_output_write(const char *verb, const resmon_run *run, const char *path,
     }
     resmon_status status = format != NULL ? RESMON_OK : resmon_sink_kind_of_file(path, &kind);
     if (status == RESMON_OK) {
-        cli_text_add(&text, "", path); /* what is main: a path, for Prometheus a directory */
+        cli_text_add(&text, "", path); /* the main option: a path, for Prometheus a directory */
         status = resmon_run_export(run, kind.name, text.text);
         cli_text_free(&text);
     }
-    if (status != RESMON_OK) {
-        cli_say(verb, "%s", resmon_last_error());
-    }
-    return status == RESMON_OK;
+    return cli_check(verb, status);
 }
 
 void cli_output_print(const resmon_run *run, bool is_full, unsigned columns)
@@ -347,34 +382,45 @@ void cli_output_print_lines(const resmon_run *run, const char *function)
 resmon_run *cli_output_load(const char *verb, const char *path)
 {
     resmon_run *run = NULL;
-    if (resmon_run_load(path, &run) != RESMON_OK) {
-        cli_say(verb, "%s", resmon_last_error());
-        return NULL;
+    return cli_check(verb, resmon_run_load(path, &run)) ? run : NULL;
+}
+
+void cli_output_free_all(resmon_run **runs, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        resmon_run_free(runs[i]);
     }
-    return run;
+    free(runs);
+}
+
+resmon_run **cli_output_load_all(const char *verb, char *const *paths, size_t count)
+{
+    resmon_run **runs = cli_grow(NULL, (count + 1) * sizeof(resmon_run *));
+    for (size_t i = 0; i < count; i++) {
+        runs[i] = cli_output_load(verb, paths[i]);
+        if (runs[i] == NULL) {
+            cli_output_free_all(runs, i);
+            return NULL;
+        }
+    }
+    return runs;
 }
 
 /* ---- groups of runs --------------------------------------------------------------------- */
 
-/* NULL, and a line that says why. */
+/* NULL, and a message: a run cannot be loaded or added. */
 static resmon_bench *load_runs(const char *verb, char **words, size_t count)
 {
     resmon_bench *bench = NULL;
-    if (resmon_bench_new(&bench) != RESMON_OK) {
-        cli_say(verb, "%s", resmon_last_error());
-        return NULL;
-    }
-    for (size_t i = 0; i < count; i++) {
+    bool is_well = cli_check(verb, resmon_bench_new(&bench));
+    for (size_t i = 0; i < count && is_well; i++) {
         resmon_run *run = cli_output_load(verb, words[i]);
-        bool is_added = run != NULL && resmon_bench_add(bench, words[0], run) == RESMON_OK;
+        is_well = run != NULL && cli_check(verb, resmon_bench_add(bench, words[0], run));
         resmon_run_free(run);
-        if (!is_added) {
-            if (run != NULL) {
-                cli_say(verb, "%s", resmon_last_error());
-            }
-            resmon_bench_free(bench);
-            return NULL;
-        }
+    }
+    if (!is_well) {
+        resmon_bench_free(bench);
+        bench = NULL;
     }
     return bench;
 }
@@ -391,13 +437,11 @@ resmon_bench *cli_runs_load(const char *verb, char **words, size_t count)
     if (status == RESMON_EFORMAT || status == RESMON_ENOTSUP) {
         return load_runs(verb, &word, 1);
     }
-    if (status != RESMON_OK) {
-        cli_say(verb, "%s", resmon_last_error());
-    }
+    (void)cli_check(verb, status);
     return bench;
 }
 
-/* ---- the one in the middle ---------------------------------------------------------------- */
+/* ---- the median run ----------------------------------------------------------------------- */
 
 struct timed {
     double wall_s;

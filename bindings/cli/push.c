@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* resmon push: runs that are over, among them those that could not be sent, to MLflow or a
- * Pushgateway. */
+/* resmon push: sends finished runs to MLflow or a Pushgateway, also runs that could not be sent
+ * earlier. */
 #include <stdio.h>
 #include <string.h>
 
@@ -10,27 +10,27 @@
 #include "output.h"
 #include "say.h"
 
-/* The options of one sink, out of those that were said: "mlflow.experiment" as "experiment". */
+/* The options of one sink: "mlflow.experiment" of the command line is "experiment" here. */
 struct target {
     const char *sink;
     bool is_wanted;
     struct cli_text options;
 };
 
-static void take(struct target *target, const struct cli_said *said)
+static void take(struct target *target, const struct cli_given *given)
 {
     size_t length = strlen(target->sink);
-    if (strncmp(said->key, target->sink, length) != 0) {
+    if (strncmp(given->key, target->sink, length) != 0) {
         return;
     }
-    if (said->key[length] == '.') {
-        cli_text_add(&target->options, said->key + length + 1, said->value);
+    if (given->key[length] == '.') {
+        cli_text_add(&target->options, given->key + length + 1, given->value);
         target->is_wanted = true;
-    } else if (said->key[length] == '\0') {
+    } else if (given->key[length] == '\0') {
         const char *key = strcmp(target->sink, "mlflow") == 0 ? "tracking_uri" : "url";
         target->is_wanted = true;
-        if (said->value != NULL) {
-            cli_text_add(&target->options, key, said->value);
+        if (given->value != NULL) {
+            cli_text_add(&target->options, key, given->value);
         }
     }
 }
@@ -40,7 +40,7 @@ static const char *options_of(const struct target *target)
     return target->options.text != NULL ? target->options.text : "";
 }
 
-/* Requests as text, which versions before 0.1 left where a server was unavailable. */
+/* Versions before 0.1 stored requests as text if a server was unavailable. */
 static bool is_old_spool(const char *path)
 {
     static const char mark[] = "resmon-mlflow-spool ";

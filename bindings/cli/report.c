@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* resmon report and resmon recover: what a run was, from its file. */
+/* resmon report and resmon recover: the report of a run from its file. */
 #define _GNU_SOURCE /* open_memstream */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include <resmon/merge.h>
@@ -25,11 +26,7 @@ static char *text_of(const struct cli_arguments *arguments, const resmon_run *ru
                            : cli_has(arguments, "lines")
                                ? resmon_report_lines(run, cli_value(arguments, "lines"), &text)
                                : resmon_report_text(run, &options, &text);
-    if (status != RESMON_OK) {
-        cli_say(arguments->command->name, "%s", resmon_last_error());
-        return NULL;
-    }
-    return text;
+    return cli_check(arguments->command->name, status) ? text : NULL;
 }
 
 static bool report_one(const struct cli_arguments *arguments, const char *path, double width,
@@ -55,7 +52,7 @@ static bool report_all(const struct cli_arguments *arguments, double width, FILE
     return is_well;
 }
 
-/* In one piece, as all files of ours. */
+/* Renders all reports first, as files are replaced atomically. */
 static bool write_file(const struct cli_arguments *arguments, double width, const char *path)
 {
     char *text = NULL;
@@ -68,34 +65,28 @@ static bool write_file(const struct cli_arguments *arguments, double width, cons
     return is_well;
 }
 
-/* One page of all runs. */
-static bool write_page(const struct cli_arguments *arguments, const char *path, uint64_t form)
+/* Writes one page with all runs. */
+static bool write_page(const struct cli_arguments *arguments, const char *path, const char *form)
 {
-    const resmon_page_options options = {.struct_size = sizeof options, .form = form};
-    size_t count = 0;
-    resmon_run **runs = cli_grow(NULL, arguments->word_count * sizeof(resmon_run *));
-    while (count < arguments->word_count &&
-           (runs[count] = cli_output_load("report", arguments->words[count])) != NULL) {
-        count++;
+    const resmon_page_options options = {.struct_size = sizeof options,
+                                         .form = strcmp(form, "html") == 0 ? RESMON_PAGE_HTML
+                                                                           : RESMON_PAGE_MARKDOWN};
+    const size_t count = arguments->word_count;
+    resmon_run **runs = cli_output_load_all("report", arguments->words, count);
+    if (runs == NULL) {
+        return false;
     }
-    bool is_well = count == arguments->word_count;
-    if (is_well &&
-        resmon_report_save((const resmon_run *const *)runs, count, &options, path) != RESMON_OK) {
-        cli_say("report", "%s", resmon_last_error());
-        is_well = false;
-    }
-    for (size_t i = 0; i < count; i++) {
-        resmon_run_free(runs[i]);
-    }
-    free(runs);
+    bool is_well = cli_check(
+        "report", resmon_report_save((const resmon_run *const *)runs, count, &options, path));
+    cli_output_free_all(runs, count);
     return is_well;
 }
 
 int cli_report(const struct cli_arguments *arguments)
 {
     double width = 0.0;
-    uint64_t form;
     const char *output = cli_value(arguments, "output");
+    const char *form = output != NULL ? cli_output_form(output) : NULL;
     if (!cli_needs_words(arguments, 1, (size_t)-1) ||
         !cli_number(arguments, "width", RESMON_REPORT_LEAST_WIDTH, 1000, &width)) {
         return cli_wrong(arguments->command);
@@ -104,7 +95,7 @@ int cli_report(const struct cli_arguments *arguments)
         return cli_python_write_pdf(arguments->words, arguments->word_count, output) ? 0
                                                                                      : CLI_FAILED;
     }
-    if (output != NULL && cli_output_is_page(output, &form)) {
+    if (form != NULL && (strcmp(form, "html") == 0 || strcmp(form, "markdown") == 0)) {
         return write_page(arguments, output, form) ? 0 : CLI_FAILED;
     }
     if (output != NULL) {

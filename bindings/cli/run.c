@@ -26,28 +26,19 @@ struct running {
 
 /* ---- the monitor -------------------------------------------------------------------------- */
 
-/* The words with spaces between, of which the first tells what runs. */
+/* The command line to show in the run; with --redact, without its arguments. */
 static char *command_line(const struct cli_arguments *arguments)
 {
-    size_t room = sizeof " ...";
-    for (size_t i = 0; i < arguments->word_count; i++) {
-        room += strlen(arguments->words[i]) + 1;
-    }
-    char *line = cli_grow(NULL, room);
-    char *at = line + snprintf(line, room, "%s", arguments->words[0]);
+    static char more[] = "...";
+    char *const redacted[] = {arguments->words[0], more};
     if (cli_has(arguments, "redact")) {
-        (void)snprintf(at, room - (size_t)(at - line), "%s",
-                       arguments->word_count > 1 ? " ..." : "");
-        return line;
+        return cli_line_of(redacted, arguments->word_count > 1 ? 2 : 1);
     }
-    for (size_t i = 1; i < arguments->word_count; i++) {
-        at += snprintf(at, room - (size_t)(at - line), " %s", arguments->words[i]);
-    }
-    return line;
+    return cli_line_of(arguments->words, arguments->word_count);
 }
 
-/* The command begins; what it has used before that is not its own. */
-static void let_go(struct running *running)
+/* Lets the command begin, and subtracts the resource use of its process until then. */
+static void release_command(struct running *running)
 {
     int64_t at_ns;
     resmon_run_usage usage;
@@ -57,32 +48,30 @@ static void let_go(struct running *running)
     }
 }
 
-/* Of its processes, the first on each machine speaks for that. */
+/* In a job, the first monitor on each node measures the machine, so it must start in time. */
 static bool is_in_job(void)
 {
-    resmon_job *job = NULL;
-    resmon_job_info info = {.struct_size = sizeof info};
-    bool is_known = resmon_job_detect(&job) == RESMON_OK &&
-                    resmon_job_get_info(job, &info) == RESMON_OK && info.system[0] != '\0';
+    resmon_job_info info;
+    resmon_job *job = cli_job_detect(&info);
+    bool is_known = job != NULL && info.system[0] != '\0';
     resmon_job_free(job);
     return is_known;
 }
 
-/* What sees all of a process only if it is there before its exec, recordings, which nothing is to
- * escape, and drivers that take long to open: else the command need not wait until it is observed.
- */
+/* Whether the command must wait until it is observed: for sources that must be set up before the
+ * exec, for recordings, which must be complete, and for drivers that take long to open. */
 static bool needs_first_moment(const struct cli_arguments *arguments)
 {
     static const char *const keys[] = {"counters", "stacks", "lines", "each", "record"};
     bool is_needed = cli_has(arguments, "live") || cli_observe_directory(arguments) != NULL;
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
-        is_needed |= cli_said_of(arguments, keys[i]) != NULL;
+        is_needed |= cli_given_of(arguments, keys[i]) != NULL;
     }
     return is_needed || access("/dev/nvidiactl", F_OK) == 0 || is_in_job();
 }
 
-/* False: what was asked for is wrong, and the command does not run.  Where observing turns out not
- * to be possible here, it runs without. */
+/* False: the options are wrong, and the command does not run.  If it cannot be observed here, it
+ * runs without a monitor. */
 static bool start_observing(struct running *running)
 {
     char *command = command_line(running->observing.arguments);
@@ -93,7 +82,7 @@ static bool start_observing(struct running *running)
     }
     cli_node_ranks_enter(&running->ranks, &running->observing.place);
     if (running->begins_early) {
-        let_go(running);
+        release_command(running);
     }
     if (resmon_monitor_start(running->observing.monitor) != RESMON_OK) {
         cli_say("run", "%s; the command runs unobserved", resmon_last_error());
@@ -104,7 +93,7 @@ static bool start_observing(struct running *running)
 
 /* ---- the end ------------------------------------------------------------------------------ */
 
-/* All that there is without a monitor. */
+/* The kernel's accounting, if there is no monitor. */
 static void say_usage(const struct cli_launch *launch)
 {
     char cpu[RESMON_VALUE_BYTES], peak[RESMON_VALUE_BYTES];
@@ -115,7 +104,7 @@ static void say_usage(const struct cli_launch *launch)
     }
 }
 
-/* Nothing that comes after it is of its run. */
+/* Sets the end and the resource use of the run. */
 static void note_end(struct running *running)
 {
     const resmon_run_end end = cli_launch_end(&running->launch);
@@ -126,7 +115,7 @@ static void note_end(struct running *running)
     }
 }
 
-/* A rank that failed ends at once: its launcher may end the others for it. */
+/* A failed rank does not wait for the others, as its launcher may end them when it exits. */
 static void gather(struct running *running)
 {
     if (cli_launch_end(&running->launch).reason == RESMON_END_FINISHED) {
@@ -146,9 +135,10 @@ static void finish(struct running *running)
     }
     cli_gather_end(&running->gather, running->observing.monitor);
     (void)resmon_monitor_stop(running->observing.monitor);
-    cli_launch_reap(&running->launch); /* it was sampled once more */
+    cli_launch_reap(&running->launch); /* the stop sampled it once more */
     bool is_well = cli_observe_finish(&running->observing);
-    cli_observe_free(&running->observing); /* others of the node may have what it had */
+    cli_observe_free(
+        &running->observing); /* other ranks of the node can now use what the monitor held */
     if (is_well) {
         gather(running);
     }
@@ -156,7 +146,7 @@ static void finish(struct running *running)
 
 /* ---- the verb ----------------------------------------------------------------------------- */
 
-/* Of a command that did not begin; its run says so. */
+/* For a command that could not be executed; also stored in its run. */
 static void say_failure(struct running *running)
 {
     const char *why = strerror(running->launch.error);
@@ -183,10 +173,10 @@ static int fail(struct running *running)
     return cli_launch_status(&running->launch);
 }
 
-/* Below a page, if there is a monitor to make it of. */
-static bool wait_below_page(struct running *running, struct cli_watch *watch)
+/* Waits with a live view, if there is a monitor. */
+static bool wait_with_view(struct running *running, struct cli_watch *watch)
 {
-    let_go(running);
+    release_command(running);
     if (running->launch.error == 0) {
         cli_watch_wait(watch);
         note_end(running);
@@ -198,7 +188,7 @@ static bool wait_below_page(struct running *running, struct cli_watch *watch)
 static bool wait_plain(struct running *running)
 {
     if (!running->begins_early) {
-        let_go(running);
+        release_command(running);
     }
     if (running->launch.error == 0) {
         cli_launch_wait(&running->launch);
@@ -218,30 +208,29 @@ static int observe(struct running *running)
     if (is_live && !cli_watch_open(&watch)) {
         return give_up(running);
     }
-    if (!(is_live ? wait_below_page(running, &watch) : wait_plain(running))) {
+    if (!(is_live ? wait_with_view(running, &watch) : wait_plain(running))) {
         return fail(running);
     }
     finish(running);
     return -1;
 }
 
-/* Those of scopes, and those of the energy that scopes have. */
+/* Whether a library option is for the programs' own monitors: about scopes, or their energy. */
 static bool is_of_programs(const char *key)
 {
     return cli_is_of_scopes(key) || strcmp(key, "idle") == 0 || strncmp(key, "carbon", 6) == 0;
 }
 
-/* What programs that libresmon is in are to record: without energy, if our own run has none. False:
- * there are no such meters. */
-static bool ask_programs(const struct cli_arguments *arguments, struct cli_text *asked)
+/* Sets the options for monitors of programs that use libresmon: without energy, if this run has
+ * none.  False: the options are wrong. */
+static bool set_program_options(const struct cli_arguments *arguments, struct cli_text *asked)
 {
-    const struct cli_said *scopes = cli_said_of(arguments, "scopes");
-    const struct cli_said *domains = cli_said_of(arguments, "domains");
+    const struct cli_given *scopes = cli_given_of(arguments, "scopes");
+    const struct cli_given *domains = cli_given_of(arguments, "domains");
     uint64_t bits = 0;
     bool is_checked =
         scopes != NULL && (scopes->value == NULL || strcmp(scopes->value, "none") != 0);
-    if (is_checked && resmon_option_bits("scopes", scopes->value, &bits) != RESMON_OK) {
-        cli_say("run", "%s", resmon_last_error());
+    if (is_checked && !cli_check("run", resmon_option_bits("scopes", scopes->value, &bits))) {
         return false;
     }
     if (domains != NULL && resmon_option_bits("domains", domains->value, &bits) == RESMON_OK &&
@@ -249,9 +238,9 @@ static bool ask_programs(const struct cli_arguments *arguments, struct cli_text 
         cli_text_add(asked, "domains", "process");
     }
     for (size_t i = 0; i < arguments->of_library_count; i++) {
-        const struct cli_said *said = &arguments->of_library[i];
-        if (is_of_programs(said->key)) {
-            cli_text_add(asked, said->key, said->value);
+        const struct cli_given *given = &arguments->of_library[i];
+        if (is_of_programs(given->key)) {
+            cli_text_add(asked, given->key, given->value);
         }
     }
     return true;
@@ -265,7 +254,7 @@ int cli_run(const struct cli_arguments *arguments)
     if (!cli_needs_words(arguments, 1, (size_t)-1)) {
         return cli_wrong(arguments->command);
     }
-    if (!ask_programs(arguments, &asked)) {
+    if (!set_program_options(arguments, &asked)) {
         return CLI_RUN_FAILED;
     }
     if (!cli_launch_prepare(&running.launch, arguments->words,

@@ -13,11 +13,10 @@
 #include <unistd.h>
 
 #include <resmon/report.h>
-#include <resmon/status.h>
 
 #include "command.h"
 
-/* Control characters, also those of two bytes, and what turns the direction of text. */
+/* Control characters of one and two bytes, and Unicode's controls of text direction. */
 void cli_clean(char *text)
 {
     for (unsigned char *at = (unsigned char *)text; *at != '\0'; at++) {
@@ -33,6 +32,15 @@ void cli_clean(char *text)
     }
 }
 
+sigset_t cli_block_ttou(void)
+{
+    sigset_t blocked, before;
+    (void)sigemptyset(&blocked);
+    (void)sigaddset(&blocked, SIGTTOU);
+    (void)sigprocmask(SIG_BLOCK, &blocked, &before);
+    return before;
+}
+
 void cli_say(const char *verb, const char *format, ...)
 {
     char line[2048];
@@ -45,14 +53,18 @@ void cli_say(const char *verb, const char *format, ...)
     cli_clean(line);
     size_t end = strlen(line);
     line[end] = '\n';
-    /* Blocked, it lets the background write to a terminal that is set to stop it. */
-    sigset_t blocked, before;
-    (void)sigemptyset(&blocked);
-    (void)sigaddset(&blocked, SIGTTOU);
-    (void)sigprocmask(SIG_BLOCK, &blocked, &before);
+    const sigset_t before = cli_block_ttou();
     ssize_t unused = more >= 0 ? write(STDERR_FILENO, line, end + 1) : 0;
-    (void)unused; /* nobody may read it */
+    (void)unused; /* stderr may be closed */
     (void)sigprocmask(SIG_SETMASK, &before, NULL);
+}
+
+bool cli_check(const char *verb, resmon_status status)
+{
+    if (status != RESMON_OK) {
+        cli_say(verb, "%s", resmon_last_error());
+    }
+    return status == RESMON_OK;
 }
 
 const char *cli_reason(const char *path)
@@ -77,9 +89,9 @@ bool cli_write(int fd, const char *bytes, size_t length)
 {
     while (length > 0) {
         ssize_t written = write(fd, bytes, length);
-        struct pollfd room = {.fd = fd, .events = POLLOUT};
+        struct pollfd writable = {.fd = fd, .events = POLLOUT};
         if (written < 0 && errno == EAGAIN) {
-            (void)poll(&room, 1, -1);
+            (void)poll(&writable, 1, -1);
         } else if (written < 0 && errno != EINTR) {
             return false;
         }
@@ -98,11 +110,18 @@ bool cli_print(const char *verb, const char *text)
     return true;
 }
 
+bool cli_print_made(const char *verb, resmon_status status, char *text)
+{
+    bool is_printed = cli_check(verb, status) && cli_print(verb, text);
+    resmon_text_free(status == RESMON_OK ? text : NULL);
+    return is_printed;
+}
+
 unsigned cli_columns(int fd)
 {
     struct winsize size = {0};
-    const char *said = getenv("COLUMNS"); /* off a terminal */
-    unsigned long columns = said != NULL && said[0] != '\0' ? strtoul(said, NULL, 10) : 0;
+    const char *given = getenv("COLUMNS"); /* without a terminal */
+    unsigned long columns = given != NULL && given[0] != '\0' ? strtoul(given, NULL, 10) : 0;
     if (ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) {
         columns = size.ws_col;
     }

@@ -14,42 +14,38 @@
 
 #include "say.h"
 
-/* ECMA-48, and the private modes that xterm introduced: 1049 is the alternate screen, 25 the
- * cursor, 7 whether lines that are too long go on in the next row. */
+/* ECMA-48, and private modes of xterm: 1049 is the alternate screen, 25 the cursor, 7 automatic
+ * wrapping of lines. */
 #define TAKE      "\x1b[?1049h\x1b[?25l\x1b[?7l\x1b[2J"
 #define GIVE_BACK "\x1b[0m\x1b[?7h\x1b[?25h\x1b[?1049l"
 #define CLEAR     "\x1b[2J"
 
-#define ESCAPE_MS 25 /* within which the rest of the sequence of a key comes */
+#define ESCAPE_MS 25 /* timeout for the rest of a key's escape sequence */
 
 static struct {
     int input, output; /* -1: none */
     struct termios before;
     bool has_colors;
-    volatile sig_atomic_t is_taken; /* the page is shown, and the modes are ours */
-    volatile sig_atomic_t is_stale; /* what is shown, and the modes, may be others' by now */
+    volatile sig_atomic_t is_taken; /* the page is shown, and our modes are set */
+    volatile sig_atomic_t is_stale; /* another program may have changed the screen or the modes */
     unsigned rows, columns;
-    char *page, *shown; /* what is written of this frame, and was of the last one */
-    size_t length, shown_length, room;
-    char keys[64]; /* that were read and not looked at */
+    char *page, *shown; /* output for this frame, and for the last one */
+    size_t length, shown_length, capacity;
+    char keys[64]; /* input that was read and not processed */
     size_t key_count;
 } screen = {.input = -1, .output = -1};
 
 /* ---- the terminal ------------------------------------------------------------------------- */
 
-/* Nobody may read it. */
+/* Ignores errors: the terminal may be gone. */
 static void send(const char *bytes, size_t length)
 {
     (void)cli_write(screen.output, bytes, length);
 }
 
-/* Blocked, SIGTTOU lets the background change the modes of the terminal. */
 static void set_modes(const struct termios *modes)
 {
-    sigset_t blocked, before;
-    (void)sigemptyset(&blocked);
-    (void)sigaddset(&blocked, SIGTTOU);
-    (void)sigprocmask(SIG_BLOCK, &blocked, &before);
+    const sigset_t before = cli_block_ttou();
     (void)tcsetattr(screen.input, TCSANOW, modes);
     (void)sigprocmask(SIG_SETMASK, &before, NULL);
 }
@@ -65,7 +61,8 @@ void cli_screen_pause(void)
     errno = error;
 }
 
-/* As the signal would have had it, when the handler returns: until then it is blocked. */
+/* Restores the terminal, then applies the default action of the signal, which takes effect when the
+ * handler returns. */
 static void give_back(int number)
 {
     cli_screen_pause();
@@ -73,21 +70,21 @@ static void give_back(int number)
     (void)raise(number);
 }
 
-/* Whoever stopped us may have changed the terminal. */
+/* After SIGCONT: another program may have used the terminal. */
 static void take_again(int number)
 {
     (void)number;
     screen.is_stale = 1;
 }
 
-/* That poll(2) is interrupted is enough: the size is asked for with each page. */
+/* SIGWINCH interrupts poll(2); the size is read with each page. */
 static void note_size(int number)
 {
     (void)number;
 }
 
-/* What ends or stops this process by itself gives the terminal back; what has a handler of its own,
- * or is ignored, stays as it is. */
+/* Signals with the default action restore the terminal first.  Handlers and ignored signals are not
+ * changed. */
 static void take_signals(void)
 {
     static const struct {
@@ -108,7 +105,7 @@ static void take_signals(void)
     }
 }
 
-/* A copy of the first of these that is a terminal, or the terminal of the session. */
+/* A copy of the first terminal in the list, else the terminal of the session. */
 static int open_one_of(const int *fds, size_t count)
 {
     int fd = -1;
@@ -118,7 +115,7 @@ static int open_one_of(const int *fds, size_t count)
     return fd >= 0 ? fd : open("/dev/tty", O_RDWR | O_NOCTTY | O_CLOEXEC);
 }
 
-/* What is in the background would be stopped by the terminal. */
+/* A background process would be stopped when it reads from the terminal. */
 static bool open_terminal(const char *verb, const char *instead)
 {
     static const int inputs[] = {STDIN_FILENO}, outputs[] = {STDOUT_FILENO, STDERR_FILENO};
@@ -146,7 +143,7 @@ static void take(void)
 {
     struct termios modes = screen.before;
     modes.c_lflag &= ~(tcflag_t)(ICANON | ECHO);
-    modes.c_cc[VMIN] = 0; /* only what is there already is read */
+    modes.c_cc[VMIN] = 0; /* read(2) does not block */
     modes.c_cc[VTIME] = 0;
     take_signals();
     set_modes(&modes);
@@ -156,7 +153,7 @@ static void take(void)
     screen.shown_length = 0;
 }
 
-/* For a terminal that does not know its size, that of a VT100. */
+/* The size of a VT100, if the terminal does not report its own. */
 static void measure(void)
 {
     struct winsize size = {0};
@@ -198,7 +195,7 @@ void cli_screen_close(void)
     free(screen.page);
     free(screen.shown);
     screen.page = screen.shown = NULL;
-    screen.length = screen.shown_length = screen.room = screen.key_count = 0;
+    screen.length = screen.shown_length = screen.capacity = screen.key_count = 0;
 }
 
 bool cli_screen_is_there(void)
@@ -221,16 +218,16 @@ unsigned cli_screen_rows(void)
 
 static void put(const char *bytes, size_t length)
 {
-    if (screen.length + length > screen.room) {
-        screen.room = 2 * (screen.length + length);
-        screen.page = cli_grow(screen.page, screen.room);
-        screen.shown = cli_grow(screen.shown, screen.room);
+    if (screen.length + length > screen.capacity) {
+        screen.capacity = 2 * (screen.length + length);
+        screen.page = cli_grow(screen.page, screen.capacity);
+        screen.shown = cli_grow(screen.shown, screen.capacity);
     }
     memcpy(screen.page + screen.length, bytes, length);
     screen.length += length;
 }
 
-/* As much of a text as has that many columns: bytes that go on with a letter take none. */
+/* The length of the text that fits into the columns; UTF-8 continuation bytes take none. */
 static size_t bytes_of(const char *text, unsigned columns)
 {
     size_t bytes = 0;
@@ -257,7 +254,7 @@ static const char *attributes_of(enum cli_style style)
     }
 }
 
-/* The row is erased first: behind a full one, some terminals would erase its last column. */
+/* Erases the row first: after a full row, some terminals would erase its last column. */
 static void put_row(unsigned row, const char *text, enum cli_style style, bool is_marked)
 {
     char clean[CLI_FRAME_BYTES], place[32];
@@ -271,7 +268,7 @@ static void put_row(unsigned row, const char *text, enum cli_style style, bool i
     put("\x1b[0m", 4);
 }
 
-/* What is there already is not written again. */
+/* Does nothing if the page is unchanged. */
 static void send_page(void)
 {
     bool is_same = screen.length == screen.shown_length &&
@@ -320,8 +317,7 @@ static void drop_keys(size_t count)
     memmove(screen.keys, screen.keys + count, screen.key_count);
 }
 
-/* ESC [ A, or ESC O A where the cursor keys are those of an application: parameters end with a
- * letter. */
+/* ESC [ A, or ESC O A in application mode.  A letter ends the parameters. */
 static int take_sequence(void)
 {
     size_t length = 2;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* resmon show: one table of a run; resmon metrics: what there is to measure. */
+/* resmon show: one table of a run; resmon metrics: the list of all metrics. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 
 #define CATALOGUE "catalogue"
 
-#define UNBROKEN 100000 /* columns: a row is a line for who reads it from a pipe */
+#define UNBROKEN 100000 /* columns: in a pipe, each row is one line */
 
 static char *table_of(const struct cli_arguments *arguments, const resmon_run *run,
                       const char *name, const char *match)
@@ -25,9 +25,7 @@ static char *table_of(const struct cli_arguments *arguments, const resmon_run *r
         .width = isatty(STDOUT_FILENO) ? cli_columns(STDOUT_FILENO) : UNBROKEN,
         .match = match,
     };
-    if (resmon_report_table(run, name, &options, &text) != RESMON_OK) {
-        cli_say(arguments->command->name, "%s", resmon_last_error());
-    }
+    (void)cli_check(arguments->command->name, resmon_report_table(run, name, &options, &text));
     return text;
 }
 
@@ -72,19 +70,14 @@ int cli_show(const struct cli_arguments *arguments)
 
 int cli_metrics(const struct cli_arguments *arguments)
 {
-    struct cli_text words = {.text = NULL};
-    cli_text_put(&words, "", 0);
-    for (size_t i = 0; i < arguments->word_count; i++) {
-        cli_text_put(&words, " ", i > 0 ? 1 : 0);
-        cli_text_put(&words, arguments->words[i], strlen(arguments->words[i]));
-    }
-    char *text = table_of(arguments, NULL, CATALOGUE, words.text);
+    char *match = cli_line_of(arguments->words, arguments->word_count);
+    char *text = table_of(arguments, NULL, CATALOGUE, match);
     bool is_there = text != NULL && text[0] != '\0' && strcmp(text, "[]\n") != 0;
     if (text != NULL && !is_there) {
         cli_say("metrics", "there is no metric whose name contains '%.64s'", arguments->words[0]);
     }
     bool is_printed = is_there && cli_print("metrics", text);
     resmon_text_free(text);
-    cli_text_free(&words);
+    free(match);
     return is_printed ? 0 : CLI_FAILED;
 }

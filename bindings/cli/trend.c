@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* resmon trend: how figures went from one benchmark to the next. */
+/* resmon trend: values of benchmarks over time. */
 #define _GNU_SOURCE /* scandir() */
 #include <dirent.h>
 #include <errno.h>
@@ -19,14 +19,14 @@
 
 struct trend {
     resmon_trend *trend;
-    resmon_bench **benches; /* that live as long */
+    resmon_bench **benches; /* used by the trend */
     size_t count;
-    size_t left_out; /* files */
+    size_t left_out; /* files that are no benchmarks */
 };
 
 /* ---- files -------------------------------------------------------------------------------- */
 
-/* A benchmark, or a run as one; NULL: it is neither, which is said. */
+/* Loads a benchmark, or a run as a benchmark; NULL, and a message: it is neither. */
 static resmon_bench *load(const char *path)
 {
     resmon_bench *bench = NULL;
@@ -45,25 +45,19 @@ static resmon_bench *load(const char *path)
     return bench;
 }
 
-/* "trend/3f2a91c.json" is called "3f2a91c". */
+/* The label of "trend/3f2a91c.json" is "3f2a91c". */
 static bool add_as(struct trend *trend, const char *path, const resmon_bench *bench)
 {
     const char *slash = strrchr(path, '/'), *name = slash != NULL ? slash + 1 : path;
     size_t length = strlen(name), ending = strlen(ENDING);
-    char *label = cli_grow(NULL, length + 1);
-    memcpy(label, name, length + 1);
-    if (length > ending && strcmp(label + length - ending, ENDING) == 0) {
-        label[length - ending] = '\0';
-    }
+    bool has_ending = length > ending && strcmp(name + length - ending, ENDING) == 0;
+    char *label = cli_format("%.*s", (int)(has_ending ? length - ending : length), name);
     resmon_status status = resmon_trend_add(trend->trend, label, bench);
     free(label);
-    if (status != RESMON_OK) {
-        cli_say("trend", "%s", resmon_last_error());
-    }
-    return status == RESMON_OK;
+    return cli_check("trend", status);
 }
 
-/* False: no memory. */
+/* False: out of memory. */
 static bool add_file(struct trend *trend, const char *path)
 {
     resmon_bench *bench = load(path);
@@ -83,7 +77,7 @@ static int is_document(const struct dirent *entry)
            strcmp(entry->d_name + length - ending, ENDING) == 0;
 }
 
-/* All documents in it; false, and a line that says why. */
+/* Adds all documents in a directory; false, and a message: that failed. */
 static bool add_directory(struct trend *trend, const char *path)
 {
     struct dirent **entries = NULL;
@@ -93,9 +87,7 @@ static bool add_directory(struct trend *trend, const char *path)
         cli_say("trend", "cannot read %s: %s", path, strerror(errno));
     }
     for (int i = 0; i < count; i++) {
-        size_t room = strlen(path) + strlen(entries[i]->d_name) + 2;
-        char *file = cli_grow(NULL, room);
-        (void)snprintf(file, room, "%s/%s", path, entries[i]->d_name);
+        char *file = cli_format("%s/%s", path, entries[i]->d_name);
         is_well = is_well && add_file(trend, file);
         free(file);
         free(entries[i]);
@@ -113,41 +105,24 @@ static bool add(struct trend *trend, const char *path)
 
 /* ---- results ------------------------------------------------------------------------------ */
 
-static const char *form_of(const char *path)
+static const char *form_of(const void *context, const char *path)
 {
-    uint64_t page;
-    const char *point = strrchr(path, '.');
-    if (cli_output_is_page(path, &page) && page == RESMON_PAGE_HTML) {
-        return "html";
-    }
-    return point != NULL && strcmp(point, ENDING) == 0 ? "json" : "text";
+    const char *form = cli_output_form(path);
+    (void)context;
+    return form != NULL && (strcmp(form, "html") == 0 || strcmp(form, "json") == 0) ? form : "text";
 }
 
-static char *text_of(const struct trend *trend, const char *form, unsigned width)
+static resmon_status render(const void *context, const char *form, unsigned width, char **ret_text)
 {
-    char *text = NULL;
-    if (resmon_trend_text(trend->trend, form, width, &text) != RESMON_OK) {
-        cli_say("trend", "%s", resmon_last_error());
-    }
-    return text;
+    const struct trend *trend = context;
+    return resmon_trend_text(trend->trend, form, width, ret_text);
 }
 
 static bool show(const struct cli_arguments *arguments, const struct trend *trend)
 {
-    const char *path;
-    bool is_well = true;
-    for (size_t i = 0; (path = cli_value_at(arguments, "output", i)) != NULL; i++) {
-        char *text = text_of(trend, form_of(path), 0);
-        is_well &= text != NULL && cli_store_write("trend", path, text);
-        resmon_text_free(text);
-    }
-    if (!cli_has(arguments, "quiet")) {
-        char *text = text_of(trend, cli_has(arguments, "json") ? "json" : "text",
-                             cli_columns(STDOUT_FILENO));
-        is_well &= text != NULL && cli_print("trend", text);
-        resmon_text_free(text);
-    }
-    return is_well;
+    const struct cli_result result = {arguments, trend, form_of, render};
+    bool is_written = cli_result_write(&result);
+    return cli_result_print(&result) && is_written;
 }
 
 /* ---- the verb ----------------------------------------------------------------------------- */

@@ -17,7 +17,7 @@ static int64_t now_ms(void)
 
 /* ---- lines -------------------------------------------------------------------------------- */
 
-/* The line of the selected scope; past the end: it is not on the page. */
+/* The line of the selected scope; past the end: it is not shown. */
 static size_t line_of(const struct cli_view *view)
 {
     const struct cli_frame *frame = &view->frame;
@@ -28,7 +28,7 @@ static size_t line_of(const struct cli_view *view)
     return at;
 }
 
-/* The next line of a scope; past the end: there is none. */
+/* The next line of any scope; past the end: none. */
 static size_t scope_after(const struct cli_frame *frame, size_t at)
 {
     do {
@@ -40,15 +40,15 @@ static size_t scope_after(const struct cli_frame *frame, size_t at)
 static void bring_into_view(struct cli_view *view, size_t line)
 {
     unsigned rows = cli_screen_rows();
-    size_t room = rows > 2 ? rows - 2 : 1;
+    size_t visible = rows > 2 ? rows - 2 : 1;
     if (line < view->first) {
         view->first = line;
-    } else if (line >= view->first + room) {
-        view->first = line - room + 1;
+    } else if (line >= view->first + visible) {
+        view->first = line - visible + 1;
     }
 }
 
-/* To the next scope, or where there is none on the page to what is below it. */
+/* Selects the next scope, or scrolls if there is none. */
 static void go_down(struct cli_view *view)
 {
     const struct cli_frame *frame = &view->frame;
@@ -71,7 +71,7 @@ static void go_up(struct cli_view *view)
         return;
     }
     while (at > 0 && frame->lines[at - 1].scope == 0) {
-        at--; /* titles */
+        at--; /* skips titles */
     }
     view->selected = at > 0 ? frame->lines[at - 1].scope : 0;
     view->first = at > 0 ? view->first : 0;
@@ -101,7 +101,7 @@ static void fold(struct cli_view *view, int key)
     }
 }
 
-/* False: the end. */
+/* False: the view closes. */
 static bool take_key(struct cli_view *view, int key)
 {
     switch (key) {
@@ -131,7 +131,7 @@ static bool take_key(struct cli_view *view, int key)
     return true;
 }
 
-/* ---- turns -------------------------------------------------------------------------------- */
+/* ---- refresh ------------------------------------------------------------------------------ */
 
 static void show(struct cli_view *view)
 {
@@ -143,7 +143,7 @@ static void show(struct cli_view *view)
     cli_screen_show(&view->frame, view->first, view->selected, bottom);
 }
 
-/* What is paused or over is sorted and folded all the same. */
+/* A paused or ended view can still be sorted and folded. */
 bool cli_view_turn(struct cli_view *view, int fd)
 {
     int64_t now = now_ms();

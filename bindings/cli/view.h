@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Owns the page as a person uses it: looked at again and again, scrolled, sorted, folded, paused.
+ * Owns the interaction with the live view: refresh, scroll, sort, fold, pause.
  */
 #ifndef RESMON_CLI_VIEW_H
 #define RESMON_CLI_VIEW_H
@@ -14,20 +14,21 @@
 struct cli_view {
     struct cli_frame frame;
     int every_ms;
-    int longest_ms;                      /* wait for a key */
-    void (*look)(struct cli_view *view); /* gets what there is now */
-    void (*make)(struct cli_view *view); /* makes the frame of it */
-    const char *note;                    /* before the keys at the bottom; "": nothing */
-    bool is_over;                        /* there is nothing new to look at */
+    int longest_ms;                      /* longest wait for a key */
+    void (*look)(struct cli_view *view); /* takes a snapshot */
+    void (*make)(struct cli_view *view); /* makes the frame of the snapshot */
+    const char *note;                    /* before the keys in the bottom line; "": none */
+    bool is_over;                        /* no more snapshots */
 
-    int64_t next_ms;   /* CLOCK_MONOTONIC: when to look again */
-    size_t first;      /* line that is shown */
+    int64_t next_ms;   /* CLOCK_MONOTONIC: time of the next snapshot */
+    size_t first;      /* first line that is shown */
     uint64_t selected; /* scope; 0: none */
     bool is_paused;
 };
 
-/** Looks if it is time, shows the page, and waits for a key, until the next look is due or `fd`
- * (below 0: none) can be read.  False: a key ends it, or the terminal has gone away. */
+/** Takes a snapshot if it is due, shows the page, and waits for a key until the next snapshot is
+ * due or `fd` (below 0: none) is readable.  False: a key closes the view, or the terminal is gone.
+ */
 bool cli_view_turn(struct cli_view *view, int fd);
 
 #endif

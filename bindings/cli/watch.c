@@ -22,9 +22,9 @@
 #define LAST_BYTES 4096
 #define LAST_LINES 6
 
-/* ---- the file ----------------------------------------------------------------------------- */
+/* ---- the buffer file ---------------------------------------------------------------------- */
 
-/* File systems without O_TMPFILE (NFS, overlays of old kernels): one whose name is gone at once. */
+/* Without O_TMPFILE (NFS, overlayfs of old kernels), the file is unlinked at once. */
 static int make_file(const char *directory)
 {
     char path[4096];
@@ -73,19 +73,15 @@ void cli_kept_take(const struct cli_kept *kept)
 
 /* ---- to the terminal ---------------------------------------------------------------------- */
 
-/* Writes to the terminal what it has not had yet.  SIGTTOU, blocked, lets the background write to
- * one that is set to stop it. */
+/* Writes new bytes to the terminal. */
 static void show_kept(struct cli_kept *kept)
 {
     char bytes[4096];
     ssize_t got;
-    sigset_t blocked, before;
     int terminal = isatty(STDOUT_FILENO) != 0   ? STDOUT_FILENO
                    : isatty(STDERR_FILENO) != 0 ? STDERR_FILENO
                                                 : -1;
-    (void)sigemptyset(&blocked);
-    (void)sigaddset(&blocked, SIGTTOU);
-    (void)sigprocmask(SIG_BLOCK, &blocked, &before);
+    const sigset_t before = cli_block_ttou();
     while (terminal >= 0 && (got = pread(kept->fd, bytes, sizeof bytes, kept->shown)) > 0 &&
            cli_write(terminal, bytes, (size_t)got)) {
         kept->shown += got;
@@ -93,9 +89,9 @@ static void show_kept(struct cli_kept *kept)
     (void)sigprocmask(SIG_SETMASK, &before, NULL);
 }
 
-/* ---- on a page ---------------------------------------------------------------------------- */
+/* ---- in the view -------------------------------------------------------------------------- */
 
-/* Where the last lines begin. */
+/* The begin of the last lines of a text. */
 static const char *last_lines(const char *text, size_t length)
 {
     const char *end = text + length;
@@ -129,11 +125,10 @@ static void add_kept(const struct cli_kept *kept, struct cli_frame *frame)
     }
 }
 
-#define FOLLOW_MS \
-    100             /* how often keys are looked at, and what is printed without a page is shown */
-#define BLIND_MS 20 /* how often, where nothing wakes us at the command's end */
+#define FOLLOW_MS 100 /* how often keys are read, or output without a view is written */
+#define BLIND_MS  20  /* the same without a pidfd, which wakes at the end of the command */
 
-/* ---- the page ----------------------------------------------------------------------------- */
+/* ---- the view ----------------------------------------------------------------------------- */
 
 static void free_runs(struct cli_watch *watch)
 {
@@ -145,7 +140,7 @@ static void free_runs(struct cli_watch *watch)
     watch->part_count = 0;
 }
 
-/* A recording that changes too fast to be read is on the next page again. */
+/* A recording that is written just now cannot be read; it is read for the next page. */
 static void look(struct cli_view *view)
 {
     struct cli_watch *watch = (struct cli_watch *)view;
@@ -208,7 +203,7 @@ static void follow(struct cli_watch *watch, int fd)
     (void)poll(&end, 1, watch->view.longest_ms);
 }
 
-/* The descriptor of the process wakes us at its end (since Linux 5.3). */
+/* poll(2) on the pidfd returns when the command ends (since Linux 5.3). */
 void cli_watch_wait(struct cli_watch *watch)
 {
     enum cli_launch_event event;

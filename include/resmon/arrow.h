@@ -83,12 +83,12 @@ struct ArrowArrayStream {
  *
  * - "time", timestamp in ns, UTC ("tsn:UTC"), never null: real time of the row's last sample;
  * - "elapsed", duration in ns ("tDn"), never null: time of the row's last sample since the start
- * of the run;
+ *   of the run;
  * - "samples", uint64 ("L"), never null: number of samples in the row;
  * - one float64 ("g") for each column of the run, in its order.  Names are as in CSV files:
- * "proc.mem.rss", or "node.fs.used[/home]" with an instance.  If an earlier column has the same
- * name, '#' and the index of the column are appended, so all names differ.  If a metric was not
- * read in a row, its value is null, and NaN in memory.
+ *   "proc.mem.rss", or "node.fs.used[/home]" with an instance.  If an earlier column has the same
+ *   name, '#' and the index of the column are appended, so all names differ.  If a metric was not
+ *   read in a row, its value is null, and NaN in memory.
  *
  * Metadata of the field of a metric:
  *
@@ -97,7 +97,7 @@ struct ArrowArrayStream {
  * - "resmon.unit": of the values ("B"; "B/s" for the rates of a counter);
  * - "resmon.kind": "gauge" or "counter";
  * - "resmon.series": "last", "min", "max" or "mean"; for RESMON_SERIES_VALUE, the series that this
- * column contains.
+ *   column contains.
  *
  * Metadata of the schema: "resmon.start_realtime_ns" (since 1970-01-01 UTC), and if known
  * "resmon.name" (of the run) and "resmon.host_name".

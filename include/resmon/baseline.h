@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * resmon/baseline.h - energy above idle: the energy of the work (A), of an idle period of the same
- * length (B), and the difference A - B. In libresmon-reader.
+ * length (B), and the difference A - B.  In libresmon-reader.
  *
  *     resmon_run *idle, *work;
  *     resmon_monitor *monitor;
@@ -19,9 +19,9 @@
  * Each quantity is given in J, W, gCO2eq and kgCO2eq per year, with a confidence interval of the
  * difference.  Energies are of the whole machine: A and B include other programs that run on it.
  *
- * The power of a machine varies from minute to minute.  One run of each side therefore says little
- * about the uncertainty of the difference.  Measure several of each, alternating (work, idle, idle,
- * work, ...), as `resmon baseline` does.
+ * The power of a machine varies from minute to minute.  One run of each side is therefore not
+ * enough to know the uncertainty of the difference.  Measure several of each, alternating (work,
+ * idle, idle, work, ...), as `resmon baseline` does.
  */
 #ifndef RESMON_BASELINE_H
 #define RESMON_BASELINE_H
@@ -110,7 +110,7 @@ typedef struct resmon_comparison {
  * `ret_comparison` before the call.
  * RESMON_EINVAL: NULL, no run, or an option is out of range; RESMON_ENOENT: a run has no energy, or
  * no component is known in all runs; RESMON_ERANGE: a run is shorter than 0.1 s, too short for
- * counters with ticks of 10 ms.  The error text says which run, and what to do.
+ * counters with ticks of 10 ms.  The error text names the run and the remedy.
  * Thread class: any thread.  Since 0.1.
  */
 RESMON_API resmon_status resmon_compare_runs(const resmon_run *const *work, size_t work_count,

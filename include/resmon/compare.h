@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * resmon/compare.h - benchmarks, comparisons of two groups of runs, gates, and trends. In
+ * resmon/compare.h - benchmarks, comparisons of two groups of runs, gates, and trends.  In
  * libresmon-reader.
  *
  *     resmon_bench *before, *after;
@@ -96,7 +96,7 @@ RESMON_API resmon_status resmon_bench_add(resmon_bench *bench, const char *name,
 /**
  * Adds a run that was measured without a monitor, by the parent that waited for the process.
  * `usage` has its wall time and its resource usage; NaN: unknown.  CPU time is the sum of user and
- * system time.  `end` says how it ended; NULL: successfully.  The machine of the run is this one.
+ * system time.  `end` is how it ended; NULL: successfully.  The machine of the run is this one.
  * RESMON_EINVAL: `bench`, `name` or `usage` is NULL, or a struct_size is too small; RESMON_ENOMEM:
  * the benchmark is unusable, free it.
  * Thread class: one thread at a time.  Since 0.1.
@@ -109,7 +109,7 @@ RESMON_API resmon_status resmon_bench_add_usage(resmon_bench *bench, const char 
  * and resmon_bench_run() returns that value.  Since 0.1. */
 typedef int32_t (*resmon_bench_function)(void *context);
 
-/** How often a function is called.  Zero means the default.  Since 0.1. */
+/** The number of calls of a function.  Zero means the default.  Since 0.1. */
 typedef struct resmon_bench_options {
     size_t struct_size;
     uint64_t runs;   /**< runs in the group; default 20 */

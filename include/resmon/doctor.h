@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * resmon/doctor.h - examines what this user can measure on this machine, and how to enable the
- * rest. In libresmon-reader.
+ * rest.  In libresmon-reader.
  *
  *     resmon_doctor *doctor;
  *     char *text;
@@ -17,7 +17,7 @@
  * - hardware counters, with all that may block them: kernel.perf_event_paranoid, capabilities,
  *   filters of containers;
  * - requirements of stacks: libunwind (loaded for this), resmon-names with libdw (started for
- * this), a free signal, ring buffers of page faults;
+ *   this), a free signal, ring buffers of page faults;
  * - the files of the GPU driver;
  * - the site file (<resmon/carbon.h>);
  * - the kernel's data about memory, pressure and cgroups.
@@ -74,8 +74,8 @@ typedef struct resmon_doctor_entry {
  * Examines the machine for this process.  `options` NULL: all defaults.
  * A missing or unreadable source is a finding, not an error.  Free the doctor with
  * resmon_doctor_free().
- * RESMON_EINVAL: `ret_doctor` is NULL, or the option `group` is no name of a group; RESMON_ENOENT,
- * RESMON_EACCES: `fs_root` is no directory, or is not accessible; RESMON_ENOMEM.
+ * RESMON_EINVAL: `ret_doctor` is NULL, or the option `group` is not a valid name; RESMON_ENOENT,
+ * RESMON_EACCES: `fs_root` is not a directory, or is not accessible; RESMON_ENOMEM.
  * Thread class: any thread, while no thread changes the environment.  Since 0.1.
  */
 RESMON_API resmon_status resmon_doctor_examine(const resmon_doctor_options *options,

@@ -41,7 +41,7 @@ typedef struct resmon_emissions_options {
  * RESMON_ENOENT: the run has no energy, another process of this host has the energy of the machine
  * (use RESMON_EMISSIONS_PROCESS), or the directory does not exist; RESMON_EACCES, RESMON_ENOSPC,
  * RESMON_EIO: the file cannot be written; RESMON_EBUSY: another process has locked it for seconds;
- * RESMON_EINVAL: an argument is NULL or invalid, or the path is no regular file.
+ * RESMON_EINVAL: an argument is NULL or invalid, or the path is not a regular file.
  * Thread class: any thread.  Since 0.1.
  */
 RESMON_API resmon_status resmon_run_append_emissions(const resmon_run *run,

@@ -61,9 +61,9 @@ RESMON_API resmon_status resmon_run_get_end(const resmon_run *run, resmon_run_en
 RESMON_API resmon_status resmon_run_get_usage(const resmon_run *run, resmon_run_usage *ret_usage);
 
 /**
- * Sets, before the start, when the run of the process `pid` begins, and its usage at that time.
- * So a parent need not delay the process until the monitor has started.  `monotonic_ns`: a time of
- * CLOCK_MONOTONIC, such as that of the exec, at most some seconds ago.  `usage`: its CPU times,
+ * Sets, before the start, the begin of the run of the process `pid`, and its usage at that time.
+ * A parent then need not delay the process until the monitor has started.  `monotonic_ns`: a time
+ * of CLOCK_MONOTONIC, such as that of the exec, at most some seconds ago.  `usage`: its CPU times,
  * page faults and switches are used.
  * The run begins at that time.  The first values of its counters are these, and 0 for I/O.  Energy
  * between that time and the start is an estimate; all other metrics begin at the start.

@@ -21,7 +21,7 @@
  * read, and how to get access to the others.  Two environment variables choose other sources:
  *
  * - RESMON_ENERGY_ROOT=/host: a directory that contains the files of RAPL below it, for containers
- * in which the host's /sys is mounted elsewhere;
+ *   in which the host's /sys is mounted elsewhere;
  * - RESMON_NVML=FILE: another NVML library.
  *
  * Processors: the tree's share.  A model gives the idle power: a tenth of the maximum power; for

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * resmon/merge.h - merges the runs of a job's nodes and ranks into one run. In libresmon-reader.
+ * resmon/merge.h - merges the runs of a job's nodes and ranks into one run.  In libresmon-reader.
  *
  *     resmon_merge *merge;
  *     resmon_run *run, *merged;
@@ -15,8 +15,8 @@
  *
  * In a shell: resmon merge DIRECTORY -o job.json.  In Python: resmon.merge(directory).
  *
- * The facts of group "job" (<resmon/job.h>) say which runs belong together.  Each observed process
- * is a rank; a run of the machine alone is none.  One process of each node provides the values of
+ * Runs belong together by their facts of group "job" (<resmon/job.h>).  Each observed process is a
+ * rank; a run of the machine alone is not.  One process of each node provides the values of
  * the machine.  If several do so at the same time (a monitor beside the job, for example), the one
  * that observed longest is used.
  *
@@ -34,10 +34,11 @@
  * lowest and highest value of a sum are unknown.  MIN and MAX of its rows are therefore NaN; min
  * and max of its statistics are those of the rows' means; quantiles and times over a limit are NaN.
  *
- * Scopes with the same path are combined over all ranks; resmon_run_get_scope_spread() tells how
- * their times differ between ranks.  Facts, label and tags are taken from the lowest rank; facts of
- * the machine are kept if all runs agree.  The energy of each machine is counted once; shares are
- * summed.  Stacks, events of scopes, and rows of processes stay in the runs of the ranks.
+ * Scopes with the same path are combined over all ranks; resmon_run_get_scope_spread() gets
+ * the differences of their times between ranks.  Facts, label and tags are taken from the lowest
+ * rank; facts of the machine are kept if all runs agree.  The energy of each machine is counted
+ * once; shares are summed.  Stacks, events of scopes, and rows of processes stay in the runs of the
+ * ranks.
  */
 #ifndef RESMON_MERGE_H
 #define RESMON_MERGE_H

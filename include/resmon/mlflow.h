@@ -122,22 +122,23 @@ RESMON_API resmon_status resmon_monitor_add_mlflow(resmon_monitor *monitor,
 
 /**
  * Sends a finished run, from a run document or from the recording of a killed job.
- * It goes to the MLflow run that its program created or was attached to, as the document or
- * recording says.  If there is none, a run is created; its status is the end of the run: FINISHED,
- * FAILED or KILLED (<resmon/end.h>).  Points that the MLflow run has already are not sent again, so
- * a call that failed or was interrupted may be repeated.  `options` may be NULL.  Blocks until
- * everything is sent, or the budget is spent.  Nothing is written to a file.
+ * It goes to the MLflow run that its program created or was attached to, which the document or
+ * recording contains.  If there is none, a run is created; its status is the end of the run:
+ * FINISHED, FAILED or KILLED (<resmon/end.h>).  Points that the MLflow run has already are not sent
+ * again, so a call that failed or was interrupted may be repeated.  `options` may be NULL.  Blocks
+ * until everything is sent, or the budget is spent.  Nothing is written to a file.
  *
  * RESMON_EINVAL: also with RESMON_MLFLOW_SPOOL_ONLY; RESMON_ENET; RESMON_ETIMEDOUT; RESMON_EACCES:
  * status 401 or 403; RESMON_EREMOTE: another error of the server (404, 5xx, ...); RESMON_EFORMAT:
- * the server is no MLflow server; and the errors of resmon_monitor_add_mlflow() about options.
+ * the server is not an MLflow server; and the errors of resmon_monitor_add_mlflow() about options.
  * Thread class: any thread.  Since 0.1.
  */
 RESMON_API resmon_status resmon_run_push_mlflow(const resmon_run *run,
                                                 const resmon_mlflow_options *options);
 
-/** The same with options as text, as in resmon_monitor_add(monitor, "mlflow", ...), with its
- * errors, too.  RESMON_EINVAL: also if `options` is NULL.  Thread class: any thread.  Since 0.1. */
+/** As resmon_run_push_mlflow(), with options as text as in resmon_monitor_add(monitor, "mlflow",
+ * ...), and its errors.  RESMON_EINVAL: also if `options` is NULL.  Thread class: any thread. Since
+ * 0.1. */
 RESMON_API resmon_status resmon_run_push_mlflow_text(const resmon_run *run, const char *options);
 
 /**

@@ -367,11 +367,12 @@ RESMON_API resmon_status resmon_monitor_sources(resmon_monitor *monitor, resmon_
 RESMON_API resmon_status resmon_monitor_save(resmon_monitor *monitor, const char *path);
 
 /**
- * Loads libresmon-reader now: summaries, reports, pages, traces, comparisons and names of stacks
- * are in it, and it is loaded when it is first needed, from the directory that libresmon is in. For
- * programs that cannot load it then: call it before chroot(), a change of user, or a filter of
- * system calls.  No effect where it is linked or loaded already.  RESMON_ENOTSUP: it is not
- * installed, or of another version: resmon_last_error() says which; all else works without it.
+ * Loads libresmon-reader now, from the directory of libresmon.  It has summaries, reports, pages,
+ * traces, comparisons and the symbolization of stacks, and is loaded when one of these is first
+ * needed.  Programs that cannot load it then call this function before chroot(), a change of user,
+ * or a filter of system calls.  It does nothing if the reader is linked or loaded already.
+ * RESMON_ENOTSUP: the reader is not installed, or has another version; resmon_last_error() has
+ * which.  All other functions work without it.
  * Thread class: any thread.  Since 0.1.
  */
 RESMON_API resmon_status resmon_load_reader(void);

@@ -63,9 +63,8 @@ RESMON_API resmon_status resmon_option_at(size_t index, resmon_option *ret_optio
 
 /**
  * Converts names joined by '+' to bits: "wall+rss" of the option "scopes" to RESMON_METER_*.
- * RESMON_ENOENT: `key` is no option of the type "names"; RESMON_EINVAL: a name is unknown, or an
- * argument is NULL.
- * Thread class: any thread.  Since 0.1.
+ * RESMON_ENOENT: `key` is not an option of the type "names"; RESMON_EINVAL: a name is unknown, or
+ * an argument is NULL. Thread class: any thread.  Since 0.1.
  */
 RESMON_API resmon_status resmon_option_bits(const char *key, const char *names, uint64_t *ret_bits);
 

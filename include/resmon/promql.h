@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * resmon/promql.h - metrics of a Kubernetes pod from the Prometheus of its cluster. In
+ * resmon/promql.h - metrics of a Kubernetes pod from the Prometheus of its cluster.  In
  * libresmon-reader.
  *
  *     resmon_promql_options options = {.struct_size = sizeof options};
@@ -86,9 +86,9 @@ typedef struct resmon_pod_energy {
  * It is the increase of Kepler's counters over the window: kepler_pod_cpu_joules_total and
  * kepler_container_gpu_joules_total since Kepler 0.10, kepler_container_*_joules_total before;
  * those that the server has are used.  Since 0.10 the energy of a pod is its share of the node's
- * energy above idle; before, it includes a share of the idle energy. RESMON_ENOENT: all components
- * are unknown; RESMON_ERANGE: the window is out of range; and the errors of resmon_promql_value().
- * Thread class: any thread.  Since 0.1.
+ * energy above idle; before, it includes a share of the idle energy.
+ * RESMON_ENOENT: all components are unknown; RESMON_ERANGE: the window is out of range; and the
+ * errors of resmon_promql_value(). Thread class: any thread.  Since 0.1.
  */
 RESMON_API resmon_status resmon_promql_pod_energy(const resmon_promql_options *options,
                                                   const char *kube_namespace, const char *pod,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * resmon/report.h - reports of runs: text, HTML and Markdown. In libresmon-reader.
+ * resmon/report.h - reports of runs: text, HTML and Markdown.  In libresmon-reader.
  *
  *     char *text;
  *     if (resmon_report_text(run, NULL, &text) == RESMON_OK) {
@@ -35,13 +35,12 @@ typedef struct resmon_report_options {
  * - Brief: a line with the wall time and the main usage; rows for wall time, CPU time, memory peak,
  *   I/O, energy, GPUs, the slowest scope, and hot functions; a line per scope (the 40 longest if
  *   there are many); requested values that are missing; the overhead.
- * - Full: the same with all tables: scopes, processes, nodes and ranks, counters, metrics of the
- * run and of the machine, energy; hot functions and lines if stacks were sampled
- * (<resmon/stack.h>); lines with checkpoints (RESMON_LINE in <resmon/scope.h>); unavailable values
- * with reasons; the overhead.
+ * - Full: also all tables: scopes, processes, nodes and ranks, counters, metrics of the run and of
+ *   the machine, energy; hot functions and lines if stacks were sampled (<resmon/stack.h>); lines
+ *   with checkpoints (RESMON_LINE in <resmon/scope.h>); unavailable values with reasons; the
+ *   overhead.
  *
- * Text beyond `width` is wrapped.  Free `ret_text` with
- * resmon_text_free().
+ * Text beyond `width` is wrapped.  Free `ret_text` with resmon_text_free().
  * RESMON_EINVAL: an argument is NULL, or the detail is unknown; RESMON_ERANGE: `width` is less than
  * RESMON_REPORT_LEAST_WIDTH; RESMON_ENOMEM.
  * Thread class: any thread.  Since 0.1.
@@ -60,10 +59,11 @@ RESMON_API resmon_status resmon_report_text(const resmon_run *run,
  * highest at the second checkpoint.
  *
  * Values of a line are inclusive.  Functions are sorted by self values; code without readable
- * source (memset), or in headers of the system (std::vector), counts as its caller's. Without code:
- * RESMON=lines, or RESMON=lines=work.  Free `ret_text` with resmon_text_free(). RESMON_ENOENT: the
- * run has neither stacks nor checkpoints, or none of `function`; RESMON_EINVAL: `run` or `ret_text`
- * is NULL; RESMON_ENOMEM. Thread class: any thread.  Since 0.1.
+ * source (memset), or in headers of the system (std::vector), is attributed to its caller.  Without
+ * code: RESMON=lines, or RESMON=lines=work.  Free `ret_text` with resmon_text_free().
+ * RESMON_ENOENT: the run has neither stacks nor checkpoints, or none of `function`; RESMON_EINVAL:
+ * `run` or `ret_text` is NULL; RESMON_ENOMEM.
+ * Thread class: any thread.  Since 0.1.
  */
 RESMON_API resmon_status resmon_report_lines(const resmon_run *run, const char *function,
                                              char **ret_text);
@@ -84,16 +84,16 @@ typedef struct resmon_table_options {
 
 /** Name of a table of resmon_report_table(): "metrics", "scopes", "scope_names", "tags",
  * "sources", "facts", "energy", "processes", "nodes", "ranks", "catalogue"; NULL: no such index.
- * Static text. Thread class: any thread.  Since 0.1. */
+ * Static string.  Thread class: any thread.  Since 0.1. */
 RESMON_API const char *resmon_table_name(size_t index);
 
 /**
  * Renders one table of a run with all of its rows, as `resmon show FILE TABLE` prints it.
- * "catalogue" is the table of all metrics that the library knows, as `resmon metrics` prints it:
- * its `run` may be NULL, and `match` may be several words, of which one is enough. Columns without
- * any value are omitted in text; estimates have the mark "~", lower bounds ">=". In JSON a value
- * that is not known is null.  The text is "" (in JSON "[]") without rows. `options` NULL: text.
- * Free `ret_text` with resmon_text_free(). RESMON_ENOENT: there is no such table; RESMON_EINVAL: an
+ * "catalogue" is the table of all metrics of the library, as `resmon metrics` prints it: its `run`
+ * may be NULL, and `match` may contain several words, of which one must match.  Columns without any
+ * value are omitted in text; estimates have the mark "~", lower bounds ">=".  In JSON an unknown
+ * value is null.  Without rows the text is "" (in JSON "[]").  `options` NULL: text.  Free
+ * `ret_text` with resmon_text_free(). RESMON_ENOENT: there is no such table; RESMON_EINVAL: an
  * argument is NULL, or the format is unknown; RESMON_ENOMEM. Thread class: any thread.  Since 0.1.
  */
 RESMON_API resmon_status resmon_report_table(const resmon_run *run, const char *table,

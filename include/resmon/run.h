@@ -59,7 +59,7 @@
  *
  * - fewer than 30 calls were measured with a probability below 1;
  * - no call of some thread was measured (counters that could not be opened).  These calls are
- * assumed to have the same amount per second or per call.
+ *   assumed to have the same amount per second or per call.
  *
  * Tables of this library show "-" if the interval is wider than the value.
  */
@@ -194,7 +194,7 @@ RESMON_API resmon_status resmon_run_get_process(const resmon_run *run, size_t in
 RESMON_API size_t resmon_run_node_count(const resmon_run *run);
 
 /** Gets node `index`, in the order of the job.  RESMON_ENOENT: `index` is past the end.  Any
- * thread. Since 0.1. */
+ * thread.  Since 0.1. */
 RESMON_API resmon_status resmon_run_get_node(const resmon_run *run, size_t index,
                                              resmon_run_node *ret_node);
 

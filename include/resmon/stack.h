@@ -20,11 +20,11 @@
  * SIGPROF.
  *
  * - System calls that SA_RESTART does not restart (poll, nanosleep, ...) may return EINTR if they
- * have used CPU time.  A thread that waits for all signals (sigwait) receives this one, too.
+ *   have used CPU time.  A thread that waits for all signals (sigwait) receives this one, too.
  * - Alternate signal stacks and stacks of coroutines must have room for one more signal (about 8
- * KiB with AVX-512).
+ *   KiB with AVX-512).
  * - The kernel checks such timers at its ticks: with CONFIG_HZ=250, samples come at 250 Hz at most.
- * A sample then represents several intervals.
+ *   A sample then represents several intervals.
  *
  * Memory.  At every `fault_period`th page fault of a thread, the kernel writes its registers and
  * the top of its stack (2 KiB, or 8 KiB if that is often too little) to a ring.  This uses
@@ -33,20 +33,21 @@
  * RSS growth of the function.
  *
  * - Scopes are those that were open at the fault and are still open a few milliseconds later.
- * Growth in a shorter scope is attributed to its enclosing scope.
+ *   Growth in a shorter scope is attributed to its enclosing scope.
  * - Faults of huge pages are sampled 16 times as often once such faults are detected.  A huge page
- * counts by its size from Linux 5.11 on, before as a small page (the reason of the kind reports
- * this if huge pages are on for all memory).  Pages that khugepaged merges count as no growth.
+ *   counts by its size from Linux 5.11 on, before as a small page (the reason of the kind reports
+ *   this if huge pages are on for all memory).  Pages that khugepaged merges count as no growth.
  * - Pages of files (programs, mapped data, shared memory) are a kind of their own.  A page of a
- * private mapping counts as memory once it was written to.
+ *   private mapping counts as memory once it was written to.
  * - A fault on a file maps any number of cached pages, and only the sampled faults report huge
- * pages.  The growth of RssFile and RssAnon between two readings, some milliseconds apart, is
- * therefore divided among the samples between them.
+ *   pages.  The growth of RssFile and RssAnon between two readings, some milliseconds apart, is
+ *   therefore divided among the samples between them.
  * - Allocated memory that is never touched is no growth.  Memory that the allocator reuses causes
- * no fault.  Memory that is read before it is written counts, although it shares one page of zeros.
+ *   no fault.  Memory that is read before it is written counts, although it shares one page of
+ * zeros.
  * - Faults inside system calls (read() into fresh memory) are sampled if the process may observe
- * the kernel (root, CAP_PERFMON, paranoid 1).  resmon_run_stack_info.total includes them in any
- * case, also pages without a fault (MAP_POPULATE, mlock(2)).
+ *   the kernel (root, CAP_PERFMON, paranoid 1).  resmon_run_stack_info.total includes them in any
+ *   case, also pages without a fault (MAP_POPULATE, mlock(2)).
  * - If the RSS of a kind rose but no sample was taken, its status is not RESMON_OK.
  *
  * Peak.  Stacks of all threads are taken if the RSS exceeds the previous peak by a tenth and by
@@ -62,17 +63,17 @@
  * debugger is used.
  *
  * - Allowed up to kernel.perf_event_paranoid 2 for processes of the same user.  A process that
- * executes a set-user-ID or unreadable program is hidden by the kernel from its exec until it may
- * be observed again; its CPU time is listed under its name.
+ *   executes a set-user-ID or unreadable program is hidden by the kernel from its exec until it may
+ *   be observed again; its CPU time is listed under its name.
  * - The outermost frame of each stack is the name of the process: "[cc1]".
  * - CPU time without samples has this frame only: the kernel reports it when a thread ends.
- * Examples: a process that ended before its first sample; system calls at paranoid 2 without
- * CAP_PERFMON.
+ *   Examples: a process that ended before its first sample; system calls at paranoid 2 without
+ *   CAP_PERFMON.
  * - Memory growth comes from the sampled faults only, without pages of files.  Peaks and scopes are
- * not available.
+ *   not available.
  * - Stacks are unwound with the unwind tables of the mapped files, else with frame pointers.
  * - Code generated at run time has names from /tmp/perf-PID.map (Python 3.12 with -X perf, Node.js
- * with --perf-basic-prof, agents for Java), else "[unknown]".
+ *   with --perf-basic-prof, agents for Java), else "[unknown]".
  *
  * Names.  Stacks are symbolized from the files of the program and its libraries when the run ends
  * or is loaded, also by another process.  The files must be unchanged: their build-ids are
@@ -173,9 +174,8 @@ RESMON_API resmon_status resmon_run_save_folded(const resmon_run *run, int32_t k
  * Writes all stacks for pprof (which speedscope.app opens, too), atomically: profile.proto in gzip.
  * Sample types, in this order: samples/count (of CPU time; of memory if CPU time was not sampled),
  * cpu/nanoseconds, memory/bytes, file/bytes.  The label "scope" is the call path of the innermost
- * scope.  RESMON_ENOENT: the run has no stacks; RESMON_ENOTSUP: zlib is not there; other errors as
- * resmon_run_save_folded().
- * Thread class: any thread.  Since 0.1.
+ * scope.  RESMON_ENOENT: the run has no stacks; RESMON_ENOTSUP: this build has no zlib; other
+ * errors as resmon_run_save_folded(). Thread class: any thread.  Since 0.1.
  */
 RESMON_API resmon_status resmon_run_save_pprof(const resmon_run *run, const char *path);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * resmon/trace.h - runs as a trace: scopes of each thread over time, with the metrics. In
+ * resmon/trace.h - runs as a trace: scopes of each thread over time, with the metrics.  In
  * libresmon-reader.
  *
  *     const resmon_trace_options options = {

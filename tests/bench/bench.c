@@ -166,6 +166,23 @@ int bench_end(struct bench *bench)
     return bench->is_check && bench->has_failed ? 1 : 0;
 }
 
+void bench_check(resmon_status status)
+{
+    if (status != RESMON_OK) {
+        fprintf(stderr, "a call failed: %s\n", resmon_last_error());
+        exit(2);
+    }
+}
+
+void *bench_need(void *memory)
+{
+    if (memory == NULL) {
+        fprintf(stderr, "out of memory\n");
+        exit(2);
+    }
+    return memory;
+}
+
 double bench_resident_bytes(void)
 {
     /* The page tables themselves: statm and status are only right to some pages per CPU. */

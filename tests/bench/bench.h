@@ -9,6 +9,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include <resmon/status.h>
+
 #define BENCH_MAX_ROUNDS 101
 
 struct bench {
@@ -61,6 +63,10 @@ void bench_read_bare(int fd);
 /** CLOCK_MONOTONIC in ns; resident memory of this process, from its page tables. */
 double bench_now_ns(void);
 double bench_resident_bytes(void);
+
+/** End the bench where a call of the library failed, and where there is no memory. */
+void bench_check(resmon_status status);
+void *bench_need(void *memory);
 
 /** The exit status. */
 int bench_end(struct bench *bench);

@@ -23,18 +23,10 @@
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
-static void check(resmon_status status)
-{
-    if (status != RESMON_OK) {
-        fprintf(stderr, "bench_delivery: %s\n", resmon_last_error());
-        exit(2);
-    }
-}
-
 static resmon_monitor *new_monitor(const resmon_monitor_options *options)
 {
     resmon_monitor *monitor;
-    check(resmon_monitor_new(options, &monitor));
+    bench_check(resmon_monitor_new(options, &monitor));
     return monitor;
 }
 
@@ -87,7 +79,7 @@ static void bench_start(struct bench *bench)
     for (int i = 0; i < 21; i++) {
         double start = bench_now_ns();
         resmon_monitor *monitor = new_monitor(NULL);
-        check(resmon_monitor_start(monitor));
+        bench_check(resmon_monitor_start(monitor));
         resmon_monitor_free(monitor);
         double elapsed = bench_now_ns() - start;
         best = elapsed < best ? elapsed : best;
@@ -101,7 +93,7 @@ static void bench_start(struct bench *bench)
 static void add_pushgateway(resmon_monitor *monitor, const char *url)
 {
     const resmon_pushgateway_options options = {.struct_size = sizeof options, .url = url};
-    check(resmon_monitor_add_pushgateway(monitor, &options));
+    bench_check(resmon_monitor_add_pushgateway(monitor, &options));
 }
 
 static void add_mlflow(resmon_monitor *monitor, const char *url)
@@ -110,7 +102,7 @@ static void add_mlflow(resmon_monitor *monitor, const char *url)
                                            .flags = RESMON_MLFLOW_NO_SPOOL,
                                            .tracking_uri = url,
                                            .experiment = "bench"};
-    check(resmon_monitor_add_mlflow(monitor, &options));
+    bench_check(resmon_monitor_add_mlflow(monitor, &options));
 }
 
 /* Two sinks in a process that has none yet: what each takes. */
@@ -175,13 +167,13 @@ static struct second run_second(const resmon_sink_ops *ops)
     resmon_run *run;
     resmon_monitor *monitor = new_monitor(&options);
     if (ops != NULL) {
-        check(resmon_monitor_add_sink(monitor, ops, NULL));
+        bench_check(resmon_monitor_add_sink(monitor, ops, NULL));
     }
-    check(resmon_monitor_start(monitor));
+    bench_check(resmon_monitor_start(monitor));
     pause_ms(1000);
     (void)resmon_monitor_stop(monitor); /* leaves the sink behind */
-    check(resmon_monitor_summary(monitor, &run));
-    check(resmon_run_get_info(run, &info));
+    bench_check(resmon_monitor_summary(monitor, &run));
+    bench_check(resmon_run_get_info(run, &info));
     resmon_run_free(run);
     resmon_monitor_free(monitor);
     pause_ms(60); /* until the sink has returned */
@@ -230,11 +222,11 @@ static double grow(const resmon_sink_ops *ops)
     double before = bench_resident_bytes();
     resmon_monitor *monitor = new_monitor(NULL); /* lives as long as the process */
     if (ops != NULL) {
-        check(resmon_monitor_add_sink(monitor, ops, NULL));
+        bench_check(resmon_monitor_add_sink(monitor, ops, NULL));
     }
-    check(resmon_monitor_start(monitor));
+    bench_check(resmon_monitor_start(monitor));
     for (int i = 0; i < 300; i++) {
-        check(resmon_monitor_sample_now(monitor));
+        bench_check(resmon_monitor_sample_now(monitor));
     }
     return bench_resident_bytes() - before;
 }
@@ -316,7 +308,7 @@ static double stop_ms(void (*add)(resmon_monitor *monitor, const char *url), con
                                             .stop_timeout_ms = STOP_MS};
     resmon_monitor *monitor = new_monitor(&options);
     add(monitor, url);
-    check(resmon_monitor_start(monitor));
+    bench_check(resmon_monitor_start(monitor));
     pause_ms(100);
     double start = bench_now_ns();
     if (resmon_monitor_stop(monitor) == RESMON_OK) {

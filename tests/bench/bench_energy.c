@@ -15,7 +15,7 @@
 #include <resmon/carbon.h>
 
 #include "bench.h"
-#include "carbon/cpu_power.h"
+#include "carbon/power.h"
 #include "collect/energy_zones.h"
 #include "isolated.h"
 #include "os/perf.h"
@@ -35,14 +35,6 @@ struct setup {
     struct rm_energy_zones zones;
     int64_t now_ns;
 };
-
-static void check(resmon_status status)
-{
-    if (status != RESMON_OK) {
-        fprintf(stderr, "cannot set up: %s\n", resmon_last_error());
-        exit(2);
-    }
-}
 
 static void make_directory(const struct setup *setup, const char *path)
 {
@@ -75,9 +67,10 @@ static double open_zones(void *context, size_t unused)
 {
     struct setup *setup = context;
     (void)unused;
-    check(rm_root_open(&setup->root, setup->directory));
-    check(rm_scratch_init(&setup->scratch));
-    check(rm_energy_zones_open(&setup->zones, &setup->root, &setup->scratch, rm_perf_open_none));
+    bench_check(rm_root_open(&setup->root, setup->directory));
+    bench_check(rm_scratch_init(&setup->scratch));
+    bench_check(
+        rm_energy_zones_open(&setup->zones, &setup->root, &setup->scratch, rm_perf_open_none));
     return 0.0;
 }
 
@@ -155,7 +148,7 @@ static double look_up_place(void *context, size_t count)
     (void)context;
     double start = bench_now_ns();
     for (size_t i = 0; i < count; i++) {
-        check(resmon_carbon_find(&options, &found));
+        bench_check(resmon_carbon_find(&options, &found));
     }
     return (bench_now_ns() - start) / (double)count;
 }
@@ -192,7 +185,7 @@ static struct rm_block made_trees(void)
                                          .scope_energy = 1};
     struct rm_block block;
     uint64_t bytes;
-    check(rm_block_measure(&sizes, &bytes));
+    bench_check(rm_block_measure(&sizes, &bytes));
     void *memory = aligned_alloc(64, (bytes + 63) / 64 * 64);
     if (memory == NULL) {
         abort();

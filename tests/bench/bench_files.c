@@ -41,36 +41,20 @@ struct work {
     double numbers[NUMBERS];
 };
 
-static void *need(void *memory)
-{
-    if (memory == NULL) {
-        abort();
-    }
-    return memory;
-}
-
-static void check(resmon_status status)
-{
-    if (status != RESMON_OK) {
-        fprintf(stderr, "nothing written: %s\n", resmon_last_error());
-        exit(2);
-    }
-}
-
 /* ---- a run ------------------------------------------------------------------------------ */
 
 static void add_events(struct resmon_run *run)
 {
-    run->threads = need(rm_arena_alloc(&run->strings, THREADS, sizeof *run->threads));
-    run->event_names = need(rm_arena_alloc(&run->strings, NAMES, sizeof *run->event_names));
-    run->events = need(rm_arena_alloc(&run->strings, THREADS * EVENTS, sizeof *run->events));
+    run->threads = bench_need(rm_arena_alloc(&run->strings, THREADS, sizeof *run->threads));
+    run->event_names = bench_need(rm_arena_alloc(&run->strings, NAMES, sizeof *run->event_names));
+    run->events = bench_need(rm_arena_alloc(&run->strings, THREADS * EVENTS, sizeof *run->events));
     run->thread_count = THREADS;
     run->event_name_count = NAMES;
     run->event_count = (size_t)THREADS * EVENTS;
     for (size_t i = 0; i < NAMES; i++) {
         char name[32];
         (void)snprintf(name, sizeof name, "phase \"%zu\" of many", i);
-        run->event_names[i] = need((void *)(uintptr_t)rm_arena_text(&run->strings, name, 32));
+        run->event_names[i] = bench_need((void *)(uintptr_t)rm_arena_text(&run->strings, name, 32));
     }
     for (uint32_t t = 0; t < THREADS; t++) {
         run->threads[t] = (struct rm_run_thread){100000 + t, "worker"};
@@ -89,11 +73,11 @@ static void add_rows(struct resmon_run *run)
     size_t values = (size_t)COLUMNS * RM_SERIES_KINDS * ROWS;
     run->column_count = COLUMNS;
     run->row_count = ROWS;
-    run->columns = need(rm_arena_alloc(&run->strings, COLUMNS, sizeof *run->columns));
-    run->t_first = need(rm_arena_alloc(&run->strings, ROWS, sizeof *run->t_first));
-    run->t_last = need(rm_arena_alloc(&run->strings, ROWS, sizeof *run->t_last));
-    run->row_samples = need(rm_arena_alloc(&run->strings, ROWS, sizeof *run->row_samples));
-    run->values = need(rm_arena_alloc(&run->strings, values, sizeof *run->values));
+    run->columns = bench_need(rm_arena_alloc(&run->strings, COLUMNS, sizeof *run->columns));
+    run->t_first = bench_need(rm_arena_alloc(&run->strings, ROWS, sizeof *run->t_first));
+    run->t_last = bench_need(rm_arena_alloc(&run->strings, ROWS, sizeof *run->t_last));
+    run->row_samples = bench_need(rm_arena_alloc(&run->strings, ROWS, sizeof *run->row_samples));
+    run->values = bench_need(rm_arena_alloc(&run->strings, values, sizeof *run->values));
     for (size_t c = 0; c < COLUMNS; c++) {
         const struct rm_metric *metric = rm_metric_row(c);
         run->columns[c] = (resmon_column){.metric = rm_metric_name(metric),
@@ -113,8 +97,8 @@ static void add_rows(struct resmon_run *run)
 static void set_up(struct work *work)
 {
     const char *place = access("/dev/shm", W_OK) == 0 ? "/dev/shm" : ".";
-    work->run = need(rm_run_new());
-    work->lines = need(malloc(sizeof *work->lines * ROWS * COLUMNS));
+    work->run = bench_need(rm_run_new());
+    work->lines = bench_need(malloc(sizeof *work->lines * ROWS * COLUMNS));
     printf("  files in %s\n", place);
     (void)snprintf(work->path, sizeof work->path, "%s/bench-%ld.csv", place, (long)getpid());
     (void)snprintf(work->columns_path, sizeof work->columns_path, "%s/bench-%ld-columns.csv", place,
@@ -186,7 +170,7 @@ static double csv_whole(void *context, size_t count)
     const struct work *work = context;
     (void)count;
     double start = bench_now_ns();
-    check(resmon_run_save_csv(work->run, work->path));
+    bench_check(resmon_run_save_csv(work->run, work->path));
     return bench_now_ns() - start;
 }
 
@@ -196,8 +180,8 @@ static double csv_lines(void *context, size_t count)
     const resmon_csv_options options = {.struct_size = sizeof options, .path = work->path};
     struct rm_sink sink;
     (void)count;
-    check(rm_sink_make(rm_sink_kind_find("csv"), &options, &sink));
-    check(sink.ops.start(sink.context, work->run));
+    bench_check(rm_sink_make(rm_sink_kind_find("csv"), &options, &sink));
+    bench_check(sink.ops.start(sink.context, work->run));
     double start = bench_now_ns();
     for (size_t i = 0; i < ROWS; i++) {
         const resmon_rows rows = {.struct_size = sizeof rows,
@@ -206,9 +190,9 @@ static double csv_lines(void *context, size_t count)
                                   .column_count = COLUMNS,
                                   .t_ns = &work->run->t_last[i],
                                   .values = work->lines + i * COLUMNS};
-        check(sink.ops.rows(sink.context, &rows));
+        bench_check(sink.ops.rows(sink.context, &rows));
     }
-    check(sink.ops.stop(sink.context, work->run));
+    bench_check(sink.ops.stop(sink.context, work->run));
     double elapsed = bench_now_ns() - start;
     sink.ops.close(sink.context);
     return elapsed;
@@ -220,7 +204,7 @@ static double trace(void *context, size_t count)
     const resmon_run *const runs[] = {work->run};
     (void)count;
     double start = bench_now_ns();
-    check(resmon_trace_save(runs, 1, work->path));
+    bench_check(resmon_trace_save(runs, 1, work->path));
     return bench_now_ns() - start;
 }
 

@@ -17,26 +17,92 @@
 
 #include "base/compiler.h"
 #include "bench.h"
-#include "http_server.h"
 #include "metric/metric.h"
 #include "run/run.h"
+#include "tiny_server.h"
 
 #define POINTS 1000000
 
+/* A request that is sent once more. */
+struct kept {
+    char *path; /* with the query */
+    char *body;
+    size_t length;
+    bool is_get;
+};
+
+/* What a request is about. */
+enum call {
+    CALL_EXPERIMENT, /* looked up or made */
+    CALL_RUN,        /* made, got or searched */
+    CALL_BATCH,
+    CALL_UPDATE,
+    CALL_OTHER,
+    CALLS
+};
+
 struct work {
-    struct http_server *server;
+    struct tiny_server server;
+    size_t calls[CALLS];
+    long pause_ns; /* of the server, before each answer */
+    bool keeps;    /* the requests that come now */
     struct resmon_run *run;
     resmon_mlflow_options options;
-    const struct http_kept *kept;
+    struct kept *kept;
     size_t kept_count;
 };
 
-static void *need(void *memory)
+/* ---- a server that knows as much of MLflow as a push asks ------------------------------- */
+
+#define RUN                                                               \
+    "{\"info\":{\"run_id\":\"0123456789abcdef0123456789abcdef\","         \
+    "\"artifact_uri\":\"mlflow-artifacts:/7/0123456789abcdef/artifacts\"" \
+    "}}"
+
+static const struct {
+    const char *path; /* part of it */
+    enum call call;
+    const char *answer;
+} routes[] = {
+    {"/runs/log-batch", CALL_BATCH, "{}"},
+    {"/runs/update", CALL_UPDATE, "{}"},
+    {"/runs/create", CALL_RUN, "{\"run\":" RUN "}"},
+    {"/runs/get", CALL_RUN, "{\"run\":" RUN "}"},
+    {"/runs/search", CALL_RUN, "{\"runs\":[" RUN "]}"},
+    {"/experiments/get-by-name", CALL_EXPERIMENT,
+     "{\"experiment\":{\"experiment_id\":\"7\",\"lifecycle_stage\":\"active\"}}"},
+    {"/experiments/create", CALL_EXPERIMENT, "{\"experiment_id\":\"7\"}"},
+    {"/", CALL_OTHER, "{}"},
+};
+
+static void keep(struct work *work, const struct tiny_request *request)
 {
-    if (memory == NULL) {
-        abort();
+    const char *path = bench_need(strchr(request->text, ' '));
+    struct kept kept = {.path = bench_need(strndup(path + 1, strcspn(path + 1, " "))),
+                        .body = bench_need(malloc(request->length + 1)),
+                        .length = request->length,
+                        .is_get = tiny_is(request, "GET ")};
+    memcpy(kept.body, request->body, request->length + 1);
+    work->kept = bench_need(realloc(work->kept, (work->kept_count + 1) * sizeof *work->kept));
+    work->kept[work->kept_count++] = kept;
+}
+
+static void answer(void *context, const struct tiny_request *request, struct tiny_answer *answer)
+{
+    struct work *work = context;
+    size_t route = 0;
+    while (strstr(request->text, routes[route].path) == NULL) {
+        route++;
     }
-    return memory;
+    work->calls[routes[route].call]++;
+    if (work->keeps) {
+        keep(work, request);
+    }
+    if (work->pause_ns > 0) {
+        (void)nanosleep(&(struct timespec){0, work->pause_ns}, NULL);
+    }
+    answer->headers = "Content-Type: application/json\r\n";
+    answer->body = routes[route].answer;
 }
 
 /* ---- a run with all that has a series --------------------------------------------------- */
@@ -66,18 +132,18 @@ enum { COLUMNS = sizeof metrics / sizeof *metrics, ROWS = POINTS / COLUMNS };
 
 static struct resmon_run *make_run(void)
 {
-    struct resmon_run *run = need(rm_run_new());
+    struct resmon_run *run = bench_need(rm_run_new());
     size_t values = (size_t)COLUMNS * RM_SERIES_KINDS * ROWS;
     run->info.state = "stopped";
     run->info.start_realtime_ns = INT64_C(1763670000000000000);
     run->info.duration_ns = (int64_t)ROWS * 100000000;
     run->column_count = COLUMNS;
     run->row_count = ROWS;
-    run->columns = need(rm_arena_alloc(&run->strings, COLUMNS, sizeof *run->columns));
-    run->t_first = need(rm_arena_alloc(&run->strings, ROWS, sizeof *run->t_first));
-    run->t_last = need(rm_arena_alloc(&run->strings, ROWS, sizeof *run->t_last));
-    run->row_samples = need(rm_arena_alloc(&run->strings, ROWS, sizeof *run->row_samples));
-    run->values = need(rm_arena_alloc(&run->strings, values, sizeof *run->values));
+    run->columns = bench_need(rm_arena_alloc(&run->strings, COLUMNS, sizeof *run->columns));
+    run->t_first = bench_need(rm_arena_alloc(&run->strings, ROWS, sizeof *run->t_first));
+    run->t_last = bench_need(rm_arena_alloc(&run->strings, ROWS, sizeof *run->t_last));
+    run->row_samples = bench_need(rm_arena_alloc(&run->strings, ROWS, sizeof *run->row_samples));
+    run->values = bench_need(rm_arena_alloc(&run->strings, values, sizeof *run->values));
     for (size_t c = 0; c < COLUMNS; c++) {
         run->columns[c] = (resmon_column){.metric = rm_metric_own_text(metrics[c]),
                                           .unit = "1",
@@ -125,15 +191,15 @@ static double bare_curl(void *context, size_t count)
     char url[4096];
     double start = bench_now_ns();
     for (size_t i = 0; i < count; i++) {
-        CURL *easy = need(curl_easy_init());
+        CURL *easy = bench_need(curl_easy_init());
         struct curl_slist *headers = curl_slist_append(NULL, "Expect:");
-        headers = need(curl_slist_append(headers, "Content-Type: application/json"));
+        headers = bench_need(curl_slist_append(headers, "Content-Type: application/json"));
         (void)curl_easy_setopt(easy, CURLOPT_HTTPHEADER, headers);
         (void)curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, swallow);
         (void)curl_easy_setopt(easy, CURLOPT_NOPROXY, "*");
         for (size_t k = 0; k < work->kept_count; k++) {
-            const struct http_kept *kept = &work->kept[k];
-            (void)snprintf(url, sizeof url, "%s%s", http_server_url(work->server), kept->path);
+            const struct kept *kept = &work->kept[k];
+            (void)snprintf(url, sizeof url, "%s%s", work->server.url, kept->path);
             (void)curl_easy_setopt(easy, CURLOPT_URL, url);
             if (kept->is_get) {
                 (void)curl_easy_setopt(easy, CURLOPT_HTTPGET, 1L);
@@ -156,10 +222,9 @@ static double bare_curl(void *context, size_t count)
 static void bench_points(struct bench *bench, struct work *work)
 {
     double bytes = 0.0;
-    http_server_keep(work->server, true);
+    work->keeps = true;
     (void)push(work, 1);
-    http_server_keep(work->server, false);
-    work->kept = http_server_kept(work->server, &work->kept_count);
+    work->keeps = false;
     for (size_t i = 0; i < work->kept_count; i++) {
         bytes += (double)work->kept[i].length;
     }
@@ -169,48 +234,58 @@ static void bench_points(struct bench *bench, struct work *work)
     bench_ratio(bench, "push of 1e6 points, server of no time", bare_curl, push, work, 1, 0.0);
     double own = bench_median(bench, push, work, 1) - bench_median(bench, bare_curl, work, 1);
     bench_value(bench, "of that our own, for a point", own / (ROWS * COLUMNS), "ns", 0.0);
-    http_server_set_pause(work->server, 1000000);
+    work->pause_ns = 1000000;
     bench_ratio(bench, "the same, server of 1 ms a request", bare_curl, push, work, 1, 1.2);
-    http_server_set_pause(work->server, 0);
+    work->pause_ns = 0;
 }
 
 static void bench_requests(struct bench *bench, struct work *work)
 {
     static const struct {
         const char *what;
-        enum http_call call;
+        enum call call;
         size_t wanted;
     } rows[] = {
-        {"figures of a node: look-ups of the experiment", HTTP_EXPERIMENT, 1},
-        {"calls that make the run", HTTP_RUN, 1},
-        {"batches", HTTP_BATCH, 1},
-        {"calls that finish the run", HTTP_UPDATE, 1},
-        {"others: the description", HTTP_OTHER, 1},
+        {"figures of a node: look-ups of the experiment", CALL_EXPERIMENT, 1},
+        {"calls that make the run", CALL_RUN, 1},
+        {"batches", CALL_BATCH, 1},
+        {"calls that finish the run", CALL_UPDATE, 1},
+        {"others: the description", CALL_OTHER, 1},
     };
     work->options.flags &= ~RESMON_MLFLOW_SERIES;
-    (void)http_server_take_counts(work->server);
+    memset(work->calls, 0, sizeof work->calls);
+    size_t connections = tiny_connections(&work->server);
     (void)push(work, 1);
-    struct http_counts counts = http_server_take_counts(work->server);
     for (size_t i = 0; i < RM_ARRAY_LEN(rows); i++) {
-        bench_count(bench, rows[i].what, counts.calls[rows[i].call], rows[i].wanted);
+        bench_count(bench, rows[i].what, work->calls[rows[i].call], rows[i].wanted);
     }
-    bench_value(bench, "connections", (double)counts.connections, "", 2.0);
+    bench_value(bench, "connections", (double)(tiny_connections(&work->server) - connections), "",
+                2.0);
 }
 
 int main(int argc, char **argv)
 {
     struct bench bench = bench_begin(argc, argv, "bench_push");
     (void)curl_global_init(CURL_GLOBAL_DEFAULT);
-    struct work work = {.server = http_server_start(), .run = make_run()};
+    static struct work work = {.server = {.answer = answer, .context = &work}};
+    if (!tiny_start(&work.server)) {
+        abort();
+    }
+    work.run = make_run();
     work.options = (resmon_mlflow_options){
         .struct_size = sizeof work.options,
         .flags = RESMON_MLFLOW_SERIES | RESMON_MLFLOW_NO_ARTIFACT | RESMON_MLFLOW_NO_SPOOL,
-        .tracking_uri = http_server_url(work.server),
+        .tracking_uri = work.server.url,
         .experiment = "bench",
     };
     bench_points(&bench, &work);
     bench_requests(&bench, &work);
-    http_server_stop(work.server);
+    tiny_stop(&work.server);
+    for (size_t i = 0; i < work.kept_count; i++) {
+        free(work.kept[i].path);
+        free(work.kept[i].body);
+    }
+    free(work.kept);
     rm_run_free(work.run);
     return bench_end(&bench);
 }

@@ -81,14 +81,6 @@ static double our_samples(void *setup, size_t count)
     return isolated_call(take_samples, setup, count);
 }
 
-static void check(resmon_status status)
-{
-    if (status != RESMON_OK) {
-        fprintf(stderr, "cannot set up: %s\n", resmon_last_error());
-        exit(2);
-    }
-}
-
 static void open_files(struct setup *setup)
 {
     setup->root = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -112,9 +104,9 @@ static double set_up(void *context, size_t unused)
     struct rm_block block;
     struct rm_sampler_output output = {0};
     uint64_t bytes;
-    check(rm_options_read(&given, &setup->options));
+    bench_check(rm_options_read(&given, &setup->options));
     rm_sampler_prepare(&setup->sampler, &setup->options);
-    check(rm_sampler_open(&setup->sampler));
+    bench_check(rm_sampler_open(&setup->sampler));
     struct rm_block_sizes sizes = {
         .columns = setup->sampler.column_count,
         .rows = setup->options.values.rows,
@@ -126,11 +118,11 @@ static double set_up(void *context, size_t unused)
         .depth = 1,
         .fact_bytes = 4096,
     };
-    check(rm_block_measure(&sizes, &bytes));
-    check(rm_mapping_anonymous(&setup->mapping, bytes));
+    bench_check(rm_block_measure(&sizes, &bytes));
+    bench_check(rm_mapping_anonymous(&setup->mapping, bytes));
     rm_block_format(&block, setup->mapping.memory, &sizes);
     block.header->start = rm_clock_read_pair();
-    check(rm_sampler_begin(&setup->sampler, &block, &output));
+    bench_check(rm_sampler_begin(&setup->sampler, &block, &output));
     printf("  %zu sources, %zu columns\n", setup->sampler.source_count,
            setup->sampler.column_count);
     return 0.0;
@@ -191,7 +183,7 @@ static double read_stat(void *context, size_t count)
     double values[64];
     double start = bench_now_ns();
     for (size_t i = 0; i < count; i++) {
-        check(rm_collect_node_cpu.read(&many->collect, many->state, values));
+        bench_check(rm_collect_node_cpu.read(&many->collect, many->state, values));
     }
     return (bench_now_ns() - start) / (double)count;
 }
@@ -206,8 +198,8 @@ static void bench_many(struct bench *bench, const char *what, unsigned cpus)
     make_stat(root, cpus);
     (void)snprintf(path, sizeof path, "%s/proc/stat", root);
     many.fd = open(path, O_RDONLY | O_CLOEXEC);
-    check(rm_collect_init(&many.collect, root, 0, 0));
-    check(rm_collect_node_cpu.open(&many.collect, many.state));
+    bench_check(rm_collect_init(&many.collect, root, 0, 0));
+    bench_check(rm_collect_node_cpu.open(&many.collect, many.state));
     bench_ratio(bench, what, floor_stat, read_stat, &many, 200, 0.0);
     rm_collect_node_cpu.close(many.state);
     rm_collect_free(&many.collect);

@@ -12,8 +12,8 @@
 
 #include "base/buffer.h"
 #include "metric/view.h"
+#include "net/mlflow_body.h"
 #include "net/mlflow_config.h"
-#include "net/mlflow_plan.h"
 #include "run/run.h"
 
 static resmon_run *run;

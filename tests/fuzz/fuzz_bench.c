@@ -9,8 +9,7 @@
 #include "compare/diff.h"
 #include "export/comparison_document.h"
 #include "fuzz.h"
-#include "view/bench.h"
-#include "view/diff.h"
+#include "view/benchmarks.h"
 
 static void compare(const struct rm_groups *groups, const struct rm_gate *gate)
 {

@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 #include "collect/collect.h"
-#include "collect/order.h"
 #include "os/host.h"
 
 #define PID      7

@@ -6,7 +6,6 @@
 
 #include <resmon/resmon.h>
 
-#include "counter/formula.h"
 #include "counter/group.h"
 
 static bool value_of(void *context, struct rm_text name, double *ret_value)

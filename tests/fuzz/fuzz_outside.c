@@ -12,7 +12,7 @@
 #include <resmon/resmon.h>
 
 #include "base/alloc.h"
-#include "names/demangle.h"
+#include "names/names.h"
 #include "os/perf.h"
 #include "os/proc_pid.h"
 #include "stack/elf_file.h"

@@ -87,8 +87,8 @@ static void print_numbers(struct rm_text text)
         text.at += sizeof value;
         rm_human_bytes(human, value);
         rm_human_seconds(human, value);
-        rm_human_count(human, value);
-        rm_human_percent(human, value);
+        rm_human_value(human, value, "", false);
+        rm_human_value(human, value, "%", false);
         PROMISE(rm_text_is_terminated(human, sizeof human));
     }
 }

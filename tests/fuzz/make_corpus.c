@@ -13,8 +13,8 @@
 #include "metric/metric.h"
 #include "run/run.h"
 #include "scope/session.h"
+#include "store/run_records.h"
 #include "store/series.h"
-#include "store/small_records.h"
 
 #define BLOCK_BYTES ((size_t)1 << 20)
 

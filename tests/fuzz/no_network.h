@@ -41,7 +41,7 @@ void rm_http_close(struct rm_http *http)
 
 void rm_http_reply_free(struct rm_http_reply *reply)
 {
-    free(reply->body);
+    free(reply->body.text);
     *reply = (struct rm_http_reply){0};
 }
 
@@ -62,16 +62,16 @@ resmon_status rm_http_exchange(struct rm_http *http, const struct rm_http_reques
         answers_left--;
         end = memchr(answers_at, 0x1e, answers_left);
     }
-    reply->length = end != NULL ? (size_t)(end - answers_at) : answers_left;
-    reply->body = malloc(reply->length + 1);
-    PROMISE(reply->body != NULL);
-    if (reply->length > 0) {
-        memcpy(reply->body, answers_at, reply->length);
+    reply->body.length = end != NULL ? (size_t)(end - answers_at) : answers_left;
+    reply->body.text = malloc(reply->body.length + 1);
+    PROMISE(reply->body.text != NULL);
+    if (reply->body.length > 0) {
+        memcpy(reply->body.text, answers_at, reply->body.length);
     }
-    reply->body[reply->length] = '\0';
-    reply->capacity = reply->length + 1;
-    answers_at += reply->length + (end != NULL ? 1 : 0);
-    answers_left -= reply->length + (end != NULL ? 1 : 0);
+    reply->body.text[reply->body.length] = '\0';
+    reply->body.capacity = reply->body.length + 1;
+    answers_at += reply->body.length + (end != NULL ? 1 : 0);
+    answers_left -= reply->body.length + (end != NULL ? 1 : 0);
     reply->code = codes[kind % (sizeof codes / sizeof *codes)];
     reply->is_sent = true;
     reply->is_passing = reply->code == 0 || reply->code >= 500;

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """What people and programs get of recorded runs, byte for byte: texts, Markdown, pages, tables, exports, comparisons;
-and what the doctor says of the machines of tests/fixtures.
+and what the doctor says of the machines of tests/fixtures, and of small ones (machines.py).
 
     golden.py RESMON [--update] [RUN]...
 
@@ -23,6 +23,7 @@ import threading
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "servers"))
 import mlflow_api  # noqa: E402
+from machines import MADE  # noqa: E402
 
 HERE = pathlib.Path(__file__).resolve().parent
 RUNS, EXPECTED, MACHINES = HERE / "runs", HERE / "expected", HERE.parent / "fixtures"
@@ -33,18 +34,18 @@ ONLY = [word for word in sys.argv[2:] if not word.startswith("-")]
 TEXTS = {"brief.60": ["report", "--width=60"], "brief.100": ["report", "--width=100"], "brief.160": ["report", "--width=160"],
          "full": ["report", "--full", "--width=100"]}
 TABLES = ("metrics", "scopes", "tags", "sources", "facts", "energy", "processes", "nodes", "ranks")
-FILES = {"md": "out.md", "html": "out.html", "csv": "out.csv", "trace": "out.trace.json", "folded": "out.folded"}
+FILES = {"md": "out.md", "html": "out.html", "csv": "out.csv", "trace": "out.trace.json", "folded": "out.folded", "pprof": "out.pb.gz"}
 # Renderings that say something of a run; all have the brief text.
 PLAN = {
     "plain": "mlflow brief.60 brief.160 full md html csv prom metrics facts", "halved": "brief.60 csv prom trace", "one-sample": "full metrics",
-    "nothing": "full sources md", "limits": "brief.60 full metrics tags", "meters": "mlflow brief.60 brief.160 full md html prom scopes trace energy",
+    "nothing": "full sources md", "limits": "brief.60 full metrics tags csv", "meters": "mlflow brief.60 brief.160 full md html prom scopes trace energy",
     "phases": "mlflow brief.60 brief.160 full md html prom scopes processes trace", "many-paths": "brief.60 full html scopes",
     "killed": "mlflow full md scopes", "torn": "full", "each": "brief.60 full md html processes", "stacks": "full md html folded",
     "unnamed": "full folded", "peak": "full html", "lines": "full md", "counters": "full metrics", "scope-counters": "mlflow brief.160 full scopes prom",
     "rapl": "mlflow full energy scopes", "gpus": "mlflow full metrics energy", "merged": "mlflow brief.60 brief.160 full md html nodes ranks scopes seff jobstats",
     "merged-with-losses": "brief.60 full html nodes ranks", "hostile-names": "mlflow brief.60 full md html scopes prom trace csv facts",
-    "hostile-numbers": "mlflow full md html metrics prom csv",
-    "made-stacks": "full md html folded lines.work lines.load lines.square lines.nobody", "made-few-samples": "full",
+    "hostile-numbers": "mlflow full md html metrics prom csv trace", "made-hostile-times": "mlflow csv trace",
+    "made-stacks": "full md html folded pprof lines.work lines.load lines.square lines.nobody", "made-few-samples": "full",
     "made-recursion": "full lines.work", "made-killed-at-its-limit": "brief.60 full md", "made-far-from-its-limit": "full",
 }
 DIFFS = {"diff.same": ("bench-before", "bench-same"), "diff.worse": ("bench-before", "bench-worse"),
@@ -62,7 +63,53 @@ def of_file(words, file, cwd):
     """What a command writes to a file, and what it says."""
     said = resmon(*words, "-o", file, cwd=cwd)
     path = cwd / file
+    if file.endswith(".pb.gz"):
+        return said + profile(gzip.decompress(path.read_bytes()))
     return said + (path.read_text(encoding="utf-8", errors="surrogateescape") if path.exists() else "")
+
+
+def varints(data):
+    value = shift = 0
+    for byte in data:
+        value |= (byte & 127) << shift
+        shift += 7
+        if byte < 128:
+            yield value
+            value = shift = 0
+
+
+def fields(data):
+    """(number, value) of each field of a message in protocol buffers: numbers, and bytes."""
+    rest = iter(data)
+    for tag in iter(lambda: next(varints(rest), None), None):
+        number = next(varints(rest))
+        yield tag >> 3, number if tag & 7 == 0 else bytes(next(rest) for _ in range(number))
+
+
+# Of the messages of pprof's profile.proto: names, fields that are indices of strings, and those that are messages or packed.
+PPROF = {1: ("type", {1, 2}), 2: ("sample", {}), 3: ("mapping", {5, 6}), 4: ("location", {}), 5: ("function", {2, 3, 4}), 11: ("period", {1, 2})}
+PACKED = {("sample", 1), ("sample", 2)}
+INNER = {("sample", 3): {1, 2}, ("location", 4): {}}
+
+
+def profile(data):
+    """A profile of pprof as text: a message on a line, with strings in place of their indices."""
+    strings = [value.decode("utf-8") for number, value in fields(data) if number == 6]
+
+    def shown(name, message, texts):
+        parts = []
+        for number, value in fields(message):
+            if (name, number) in PACKED:
+                value = list(varints(value))
+            elif (name, number) in INNER:
+                value = shown("", value, INNER[name, number])
+            elif number in texts:
+                value = strings[value]
+            parts.append(f"{number}={value!r}" if isinstance(value, str) and not value.startswith("{") else f"{number}={value}")
+        return "{" + " ".join(parts) + "}"
+    lines = [PPROF[number][0] + " " + shown(PPROF[number][0], value, PPROF[number][1]) if number in PPROF
+             else f"{number}={strings[value] if number in (13, 14) else value}" for number, value in fields(data) if number != 6]
+    return "\n".join([*lines, ""])
 
 
 def page(text):
@@ -177,9 +224,48 @@ def examined(machine):
     return [(f"doctor.{machine}", text.replace(f"user id {os.geteuid()} ", "a user "))]
 
 
+def lay_out_machine(root, files):
+    root.mkdir()
+    for path, text in files.items():
+        place = root / path
+        place.parent.mkdir(parents=True, exist_ok=True)
+        if text is None:
+            place.mkdir()
+        elif text.startswith("-> "):
+            place.symlink_to(text[3:])
+        else:
+            place.write_text(text, encoding="utf-8")
+
+
+def findings(text):
+    """Each on one line, however wide its columns are; remedies without their numbers."""
+    _, rest = text.split("\n", 1)  # the first line names the root
+    lines = re.sub(r"\n {4,}(?=\S)", " ", rest).replace(f"user id {os.geteuid()} ", "a user ").splitlines()
+    return [re.sub(r"^\d+\. ", "remedy: ", " ".join(line.split())) for line in lines]
+
+
+def made_machines():
+    """Of each machine of machines.py, what the doctor does not say of an empty tree; and the files that it makes."""
+    with tempfile.TemporaryDirectory(prefix="resmon-golden-") as directory:
+        room = pathlib.Path(directory)
+        lay_out_machine(room / "empty", {})
+        empty = findings(resmon("doctor", "--root=empty", cwd=room))
+        lines = list(empty)
+        for name, files in MADE.items():
+            lay_out_machine(room / name, files)
+            found = findings(resmon("doctor", f"--root={name}", cwd=room))
+            lines += ["", f"==== {name}", *(line for line in found if line not in empty)]
+        rules = []
+        for name in ("level 4", "level 2", "level 1"):
+            before, rules = rules, resmon("doctor", f"--root={name}", "--group=power", "--rule", cwd=room).splitlines()
+            lines += ["", f"==== files for {name}", *(line for line in rules if line not in before)]
+        return [("doctor.made", "\n".join(lines) + "\n")]
+
+
 def main():
     machines = sorted(path.parent.name for path in MACHINES.glob("*/t0"))
     jobs = [(made_of, run) for run in PLAN] + [(compared, name) for name in DIFFS] + [(examined, name) for name in machines]
+    jobs.append((lambda _: made_machines(), "machines"))
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         made = [pair for pairs in pool.map(lambda job: job[0](job[1]) if not ONLY or job[1] in ONLY else [], jobs) for pair in pairs]
     if UPDATES:

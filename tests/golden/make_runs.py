@@ -293,6 +293,19 @@ def hostile_numbers():
     save(document)
 
 
+@maker
+def made_hostile_times():
+    """Times and counts of samples that cannot be added, scopes without a time before those that have one."""
+    document = document_of("plain")
+    series = document["series"]
+    document["run"].update(start="2261-12-31T23:59:59.999999999Z", duration_ns=2 ** 62)
+    for key in ("t_first_ns", "t_last_ns"):
+        series[key] = [2 ** 63 - 1024 * (len(series[key]) - i) for i in range(len(series[key]))]
+    series["samples"] = [2 ** 63 - 1024] * len(series["samples"])
+    document["scopes"] = [{"name": f"scope {i}", "calls": 1, "wall_ns": 1e9 if i % 3 == 0 else None, "children": []} for i in range(300)]
+    save(document)
+
+
 def save(document):
     pathlib.Path("run.json").write_text(json.dumps(document), encoding="utf-8")
 

@@ -7,6 +7,7 @@
 
 #include "test.h"
 
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -22,6 +23,8 @@ static inline const char *missing_documents(void)
 struct again {
     const char *resmon;   /* the variable; NULL: unset */
     const char *words[2]; /* for the program of its file */
+    int resource;         /* RLIMIT_*, of which it has at most ... */
+    rlim_t limit;         /* ... so many bytes; 0: as this process */
     pid_t pid;
     int error; /* reads its stderr */
     int exit_status;
@@ -32,9 +35,13 @@ struct again {
 /* In the child, between fork and exec. */
 static inline void again_exec(const struct again *again, int error)
 {
+    const struct rlimit limit = {again->limit, again->limit};
     (void)dup2(error, STDERR_FILENO);
     (void)close(error);
     (void)close(again->error);
+    if (again->limit > 0 && setrlimit((__rlimit_resource_t)again->resource, &limit) != 0) {
+        _exit(126);
+    }
     if (again->resmon != NULL) {
         (void)setenv("RESMON", again->resmon, 1);
     } else {

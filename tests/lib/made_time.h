@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * For tests in a time that is made (base/made_time.h): set-up and tear-down of each.
+ * For tests in a time that is made (base/clock.h): set-up and tear-down of each.
  */
 #ifndef RESMON_TESTS_MADE_TIME_H
 #define RESMON_TESTS_MADE_TIME_H
 
 #include "base/clock.h"
-#include "base/condition.h"
-#include "base/made_time.h"
+#include "base/thread.h"
 #include "test.h"
 
 #define MADE_TIME_BEGIN (INT64_C(1764115200) * RM_NS_PER_S) /* 2025-11-26 */

@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 
 #include <cmocka.h>
 
@@ -102,6 +103,17 @@ static inline void assert_has(const char *text, const char *part)
 {
     if (strstr(text, part) == NULL) {
         fail_msg("there is no '%s' in:\n%.4000s", part, text);
+    }
+}
+
+/* Waits for the child, which has to end so. */
+static inline void assert_exits(pid_t child, int exit_status)
+{
+    int status = 0;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    if (!WIFEXITED(status) || WEXITSTATUS(status) != exit_status) {
+        fail_msg("the child ended with %#x instead of exit status %d", (unsigned)status,
+                 exit_status);
     }
 }
 

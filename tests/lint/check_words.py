@@ -17,14 +17,13 @@ BANNED = {
 EXEMPT = {("base/alloc.c", "memory goes through base/alloc.h"),
           # In place of the C library, when no thread but ours is left.
           ("engine/sampling.c", "the library never ends its host program"),
-          # Only for a monitor that was asked for stacks, and only a signal that nobody handles.
-          ("os/claimed_signal.c", "no global side effects on the host program"),
-          # Only when RESMON, or a language, asked for it, and only signals that nobody handles.
-          ("os/end_signals.c", "no global side effects on the host program"),
+          # Only for a monitor with stacks, or where RESMON or a language asked for it, and only signals that the
+          # program does not handle.
+          ("os/program.c", "no global side effects on the host program"),
           # What __cxa_demangle() returns is the C library's memory.
           ("names/demangle.c", "memory goes through base/alloc.h"),
           # resmon-names is a program of its own, in no host.
-          ("names/results.c", "the library never ends its host program"),
+          ("names/serve.c", "the library never ends its host program"),
           # Checks the library's own text of a number, in whatever locale printed it.
           ("base/number.c", "bounded parsing and copying only (base/parse.h, base/text.h)")}
 problems = []
@@ -41,7 +40,7 @@ for path in files:
         for pattern, why in BANNED.items():
             if re.search(pattern, bare) and (relative, why) not in EXEMPT:
                 problems.append(f"{path.relative_to(root)}:{number}: {line.strip()}: {why}")
-        if re.search(r'"/(proc|sys)\b', line) and not relative.startswith(("os/", "symbols/helper.")):
+        if re.search(r'"/(proc|sys)\b', line) and not relative.startswith(("os/", "symbols/symbolizer.")):
             problems.append(f"{path.relative_to(root)}:{number}: a literal path outside of os/")
 
 # What users read is in the field's own words: phrase, and what stands for it.

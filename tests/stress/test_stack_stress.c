@@ -15,7 +15,6 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -101,7 +100,6 @@ static void *fork_children(void *unused)
 {
     static int round; /* of one thread; not on the stack that a vfork shares */
     for (round = 0; goes_on(); round++) {
-        int status = 0;
         pid_t child = round % 3 == 0 ? vfork() : fork();
         if (child == 0 && round % 3 == 1) {
             _exit(0);
@@ -111,8 +109,7 @@ static void *fork_children(void *unused)
             _exit(1);
         }
         assert_true(child > 0);
-        assert_int_equal(waitpid(child, &status, 0), child);
-        assert_int_equal(status, 0);
+        assert_exits(child, 0);
     }
     return unused;
 }

@@ -168,7 +168,6 @@ TEST(wrappers)
     assert_true(length > 0);
     program[length] = '\0';
     for (size_t i = 0; i < sizeof wrappers / sizeof wrappers[0]; i++) {
-        int status = -1;
         remove_files();
         pid_t child = fork();
         if (child == 0) {
@@ -176,8 +175,7 @@ TEST(wrappers)
             (void)execlp("sh", "sh", "-c", wrappers[i], program, (char *)NULL);
             _exit(127);
         }
-        assert_int_equal(waitpid(child, &status, 0), child);
-        assert_int_equal(status, 0);
+        assert_exits(child, 0);
         assert_true(check_run(RECORD, "stopped", RESMON_END_FINISHED) == (double)child);
         assert_int_not_equal(access(RECORD ".1", F_OK), 0);
     }

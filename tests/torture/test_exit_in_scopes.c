@@ -11,7 +11,7 @@
 #include <signal.h>
 
 #include "format/json.h"
-#include "run_checks.h"
+#include "scopes.h"
 
 #define RECORD    "test_exit_in_scopes.rec"
 #define DOCUMENT  "test_exit_in_scopes.json"
@@ -86,13 +86,6 @@ static resmon_run *run_of(const char *how, const char *resmon, const char *path)
     return run;
 }
 
-static resmon_run_scope scope_at(const resmon_run *run, int64_t parent, const char *name)
-{
-    int64_t index = find_scope(run, parent, name);
-    assert_true(index >= 0);
-    return scope_of(run, (size_t)index);
-}
-
 /* As many lines of the table of phases begin like that. */
 static void check_phase(const resmon_run *run, const char *line)
 {
@@ -128,10 +121,10 @@ static uint64_t ended_at_exit_by_name(const resmon_run *run, const char *name)
 
 static void check_ended(const resmon_run *run)
 {
-    const resmon_run_scope outer = scope_at(run, -1, "outer");
-    const resmon_run_scope inner = scope_at(run, find_scope(run, -1, "outer"), "inner");
-    const resmon_run_scope done = scope_at(run, find_scope(run, -1, "outer"), "done");
-    const resmon_run_scope elsewhere = scope_at(run, -1, "elsewhere");
+    const resmon_run_scope outer = scope_at(run, "outer");
+    const resmon_run_scope inner = scope_at(run, "outer/inner");
+    const resmon_run_scope done = scope_at(run, "outer/done");
+    const resmon_run_scope elsewhere = scope_at(run, "elsewhere");
     assert_int_equal(outer.calls, 1);
     assert_int_equal(outer.ended_at_exit, 1);
     assert_int_equal(outer.open, 0);
@@ -189,7 +182,7 @@ TEST(the_document_says_the_same)
 TEST(a_kill_leaves_them_open)
 {
     resmon_run *run = run_of("kill", "scopes=wall+cpu,record=" RECORD, RECORD);
-    const resmon_run_scope outer = scope_at(run, -1, "outer");
+    const resmon_run_scope outer = scope_at(run, "outer");
     assert_int_equal(outer.calls, 1);
     assert_int_equal(outer.open, 1);
     assert_int_equal(outer.ended_at_exit, 0);

@@ -11,8 +11,6 @@
 #include <stdbool.h>
 #include <unistd.h>
 
-#include "run_checks.h"
-
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || !defined(__GLIBC__)
 
 TEST_FILE(.skipped = "malloc is a sanitizer's, or not glibc's");
@@ -74,7 +72,7 @@ void free(void *memory)
 #define MOST_K      200000
 #define OLD_CONTENT "what was there before\n"
 
-static char path[128];
+static char path[128], document_path[128];
 
 static resmon_run *make_run(void)
 {
@@ -87,145 +85,118 @@ static resmon_run *make_run(void)
     return finish(monitor);
 }
 
-static void put_old_content(void)
+static resmon_run *run;
+
+/* The k-th allocation fails while it acts, for k = 0, 1, 2, ... until none has failed. */
+static void fail_each(resmon_status (*act)(void), void (*check)(resmon_status status))
 {
-    FILE *file = fopen(path, "w");
-    assert_non_null(file);
-    assert_true(fputs(OLD_CONTENT, file) >= 0);
-    assert_int_equal(fclose(file), 0);
+    int64_t k = 0;
+    resmon_status status;
+    do {
+        put_text(path, OLD_CONTENT);
+        has_failed = false;
+        live = 0;
+        fails_in = k++;
+        is_counting = true;
+        status = act();
+        fails_in = -1;
+        is_counting = false;
+        if (live != 0) {
+            fail_msg("failure %lld: %lld allocations left", (long long)k - 1, (long long)live);
+        }
+        if (status != RESMON_OK) { /* some are made up for: to shrink a text, a thread, names */
+            assert_true(has_failed);
+            assert_int_equal(status, RESMON_ENOMEM);
+            assert_true(strlen(resmon_last_error()) > 0);
+        }
+        if (check != NULL) {
+            check(status);
+        }
+    } while (has_failed && k < MOST_K);
+    assert_ok(status);
+    print_message("%lld failures\n", (long long)k - 1);
 }
 
-static bool has_old_content(void)
+static resmon_status save(void)
 {
-    char bytes[64] = "";
-    FILE *file = fopen(path, "r");
-    size_t length = file != NULL ? fread(bytes, 1, sizeof bytes - 1, file) : 0;
-    if (file != NULL) {
-        (void)fclose(file);
+    return resmon_run_save(run, path);
+}
+
+static void check_saved(resmon_status status)
+{
+    assert_int_equal(count_files_in(test_directory), 2);
+    if (status == RESMON_OK) {
+        resmon_run *saved = NULL;
+        assert_ok(resmon_run_load(path, &saved));
+        assert_int_equal(resmon_run_scope_count(saved), 2);
+        resmon_run_free(saved);
+    } else {
+        char *text = content_of(path, NULL);
+        assert_string_equal(text, OLD_CONTENT);
+        free(text);
     }
-    return length == strlen(OLD_CONTENT) && strcmp(bytes, OLD_CONTENT) == 0;
-}
-
-static void check_document(void)
-{
-    resmon_run *run = NULL;
-    assert_ok(resmon_run_load(path, &run));
-    assert_int_equal(resmon_run_scope_count(run), 2);
-    resmon_run_free(run);
 }
 
 TEST(saving)
 {
-    resmon_run *run = make_run();
-    int64_t k = 0;
-    resmon_status status;
     assert_int_equal(setenv("TZ", "UTC0", 1), 0); /* of no file that may be missing */
-    assert_ok(resmon_run_save(run, path));        /* the C library reads the time zone once */
-    do {
-        put_old_content();
-        has_failed = false;
-        live = 0;
-        fails_in = k++;
-        is_counting = true;
-        status = resmon_run_save(run, path);
-        is_counting = false;
-        fails_in = -1;
-        if (live != 0) {
-            fail_msg("failure %lld: %lld allocations left", (long long)k - 1, (long long)live);
-        }
-        assert_int_equal(count_files_in(test_directory), 1);
-        if (status != RESMON_OK) { /* some failures are made up for, such as to shrink a text */
-            assert_true(has_failed);
-            assert_int_equal(status, RESMON_ENOMEM);
-            assert_true(strlen(resmon_last_error()) > 0);
-            assert_true(has_old_content());
-        } else {
-            check_document();
-        }
-    } while (has_failed && k < MOST_K);
-    assert_ok(status);
-    print_message("%lld failures\n", (long long)k - 1);
-    resmon_run_free(run);
+    assert_ok(save());                            /* the C library reads the time zone once */
+    fail_each(save, check_saved);
+}
+
+static resmon_status load(void)
+{
+    resmon_run *loaded = NULL;
+    resmon_status status = resmon_run_load(document_path, &loaded);
+    fails_in = -1;
+    assert_true((loaded != NULL) == (status == RESMON_OK));
+    resmon_run_free(loaded);
+    return status;
 }
 
 TEST(loading)
 {
-    resmon_run *run = make_run();
-    resmon_run *loaded = NULL;
-    int64_t k = 0, misnamed = 0;
-    resmon_status status;
-    assert_ok(resmon_run_save(run, path));
-    assert_ok(resmon_run_load(path, &loaded)); /* the C library keeps the thread's stack */
-    resmon_run_free(loaded);
-    do {
-        has_failed = false;
-        live = 0;
-        loaded = NULL;
-        fails_in = k++;
-        is_counting = true;
-        status = resmon_run_load(path, &loaded);
-        fails_in = -1;
-        if (status == RESMON_OK) {
-            resmon_run_free(loaded);
-        }
-        is_counting = false;
-        assert_int_equal(live, 0);
-        if (status != RESMON_OK) { /* a thread, and names, can be done without */
-            assert_true(has_failed);
-            assert_null(loaded);
-            assert_true(strlen(resmon_last_error()) > 0);
-            misnamed += status != RESMON_ENOMEM ? 1 : 0;
-        }
-    } while (has_failed && k < MOST_K);
-    assert_ok(status);
-    print_message("%lld failures, %lld of them called something else than RESMON_ENOMEM\n",
-                  (long long)k - 1, (long long)misnamed);
-    assert_int_equal(misnamed, 0);
-    resmon_run_free(run);
+    assert_ok(load()); /* the C library keeps the thread's stack */
+    fail_each(load, NULL);
+}
+
+static resmon_status print_and_parse(void)
+{
+    char *text = NULL;
+    resmon_run *parsed_run = NULL;
+    resmon_status status = resmon_run_document(run, &text);
+    if (status == RESMON_OK) {
+        status = resmon_run_parse(text, strlen(text), &parsed_run);
+    }
+    fails_in = -1;
+    resmon_run_free(parsed_run);
+    resmon_text_free(text);
+    return status;
 }
 
 TEST(printing_and_parsing)
 {
-    resmon_run *run = make_run();
-    resmon_status status;
-    int64_t k = 0;
-    do {
-        char *text = NULL;
-        resmon_run *parsed = NULL;
-        has_failed = false;
-        live = 0;
-        fails_in = k++;
-        is_counting = true;
-        status = resmon_run_document(run, &text);
-        if (status == RESMON_OK) {
-            status = resmon_run_parse(text, strlen(text), &parsed);
-        }
-        fails_in = -1;
-        resmon_run_free(parsed);
-        resmon_text_free(text);
-        is_counting = false;
-        assert_int_equal(live, 0);
-        assert_true(status == RESMON_OK || (has_failed && status == RESMON_ENOMEM));
-        assert_true(status == RESMON_OK || strlen(resmon_last_error()) > 0);
-    } while (has_failed && k < MOST_K);
-    assert_ok(status);
-    print_message("%lld failures\n", (long long)k - 1);
-    resmon_run_free(run);
+    fail_each(print_and_parse, NULL);
 }
 
+#ifdef RM_HAVE_CJSON
 FIXTURE(set_up)
 {
     (void)snprintf(path, sizeof path, "%s/run.json", test_directory);
+    (void)snprintf(document_path, sizeof document_path, "%s/document.json", test_directory);
+    run = make_run();
+    assert_ok(resmon_run_save(run, document_path));
     return 0;
 }
 
 FIXTURE(tear_down)
 {
+    resmon_run_free(run);
     (void)unlink(path);
+    (void)unlink(document_path);
     return is_left_empty(state);
 }
 
-#ifdef RM_HAVE_CJSON
 TEST_FILE(.set_up = set_up, .tear_down = tear_down);
 #else
 TEST_FILE(.skipped = "this build has no JSON (cJSON)");

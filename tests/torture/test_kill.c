@@ -375,9 +375,7 @@ static void leave_previous_recording(void)
         write_previous_recording();
         _exit(0);
     }
-    int status = 0;
-    assert_int_equal(waitpid(child, &status, 0), child);
-    assert_int_equal(status, 0);
+    assert_exits(child, 0);
 }
 
 static void remove_temporaries(void)

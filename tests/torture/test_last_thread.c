@@ -8,7 +8,6 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -63,10 +62,7 @@ static void check_end(uint64_t interval_ms)
         (void)alarm(120);
         leave_by_pthread_exit(interval_ms);
     }
-    int status = 0;
-    assert_int_equal(waitpid(child, &status, 0), child);
-    assert_true(WIFEXITED(status));
-    assert_int_equal(WEXITSTATUS(status), 42);
+    assert_exits(child, 42);
 }
 
 TEST(main_thread_leaves_first)

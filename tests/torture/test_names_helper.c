@@ -22,6 +22,7 @@
 #include "base/status.h"
 #include "names/protocol.h"
 #include "stack/elf_file.h"
+#include "stack_tests.h"
 #include "symbols/naming.h"
 #include "symbols/symbolizer.h"
 #include "unit/made_unnamed.h"
@@ -444,11 +445,6 @@ TEST(after_fork_and_chroot)
     assert_int_equal(status, 0);
 }
 
-static const char *missing_helper(void)
-{
-    return rm_symbolizer_check() != RESMON_OK ? resmon_last_error() : NULL;
-}
-
 static int set_up(void **state)
 {
     struct rm_elf elf;
@@ -465,4 +461,4 @@ static int set_up(void **state)
     return 0;
 }
 
-TEST_FILE(.missing = missing_helper, .set_up = set_up);
+TEST_FILE(.missing = missing_names, .set_up = set_up);

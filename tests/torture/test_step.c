@@ -21,9 +21,9 @@
 #include "run/run.h"
 #include "scope/session.h"
 #include "scope/site.h"
+#include "store/run_records.h"
 #include "store/scope_records.h"
 #include "store/series.h"
-#include "store/small_records.h"
 
 #define BLOCK_BYTES ((size_t)1 << 20)
 #define ROWS        4

@@ -11,6 +11,7 @@
 
 #include <resmon/metric.h>
 
+#include "made_table.h"
 #include "run/record.h"
 #include "run/run.h"
 
@@ -57,14 +58,7 @@ static inline void made_series(struct resmon_run *run)
 {
     static const int64_t ends[MADE_ROWS] = {0, 1500000000, 1500000000, 3000000001};
     size_t count = sizeof made_columns / sizeof made_columns[0];
-    run->columns = rm_arena_alloc(&run->strings, count, sizeof *run->columns);
-    run->t_first = rm_arena_alloc(&run->strings, MADE_ROWS, sizeof *run->t_first);
-    run->t_last = rm_arena_alloc(&run->strings, MADE_ROWS, sizeof *run->t_last);
-    run->row_samples = rm_arena_alloc(&run->strings, MADE_ROWS, sizeof *run->row_samples);
-    run->values =
-        rm_arena_alloc(&run->strings, count * MADE_ROWS * RM_SERIES_KINDS, sizeof *run->values);
-    run->column_count = count;
-    run->row_count = MADE_ROWS;
+    made_table(run, count, MADE_ROWS);
     memcpy(run->t_first, ends, sizeof ends);
     memcpy(run->t_last, ends, sizeof ends);
     for (size_t c = 0; c < count; c++) {

@@ -9,7 +9,7 @@
 #include "metric/metric.h"
 #include "run/record.h"
 #include "run/run.h"
-#include "view/advice.h"
+#include "view/builders.h"
 
 #define GIB 1073741824.0
 

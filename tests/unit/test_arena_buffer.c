@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * base/alloc, base/arena, base/buffer: sizes that overflow fail, a failure sticks, bounds hold.
+ * base/alloc, base/buffer: sizes that overflow fail, a failure sticks, bounds hold.
  */
 #include "test.h"
 
 #include "base/alloc.h"
-#include "base/arena.h"
 #include "base/buffer.h"
 #include "base/fault.h"
 

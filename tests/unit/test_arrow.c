@@ -49,7 +49,7 @@ static struct resmon_run *plain_run(size_t rows, uint64_t one_in)
     struct resmon_run *run = rm_run_new();
     assert_non_null(run);
     run->info.start_realtime_ns = MADE_START_NS;
-    run->columns = rm_arena_alloc(&run->strings, 2, sizeof *run->columns);
+    made_table(run, 2, rows);
     run->columns[0] = (resmon_column){
         .metric = "proc.mem.rss", .unit = "B", .instance = "", .source = "", .kind = RESMON_GAUGE};
     run->columns[1] = (resmon_column){.metric = "node.disk.read",
@@ -57,12 +57,6 @@ static struct resmon_run *plain_run(size_t rows, uint64_t one_in)
                                       .instance = "sda",
                                       .source = "",
                                       .kind = RESMON_COUNTER};
-    run->column_count = 2;
-    run->row_count = rows;
-    run->t_first = rm_arena_alloc(&run->strings, rows, sizeof *run->t_first);
-    run->t_last = rm_arena_alloc(&run->strings, rows, sizeof *run->t_last);
-    run->row_samples = rm_arena_alloc(&run->strings, rows, sizeof *run->row_samples);
-    run->values = rm_arena_alloc(&run->strings, 2 * rows * RM_SERIES_KINDS, sizeof *run->values);
     for (size_t i = 0; i < rows; i++) {
         run->t_first[i] = run->t_last[i] = (int64_t)i * 1000;
         run->row_samples[i] = 1;

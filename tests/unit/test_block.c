@@ -14,9 +14,9 @@
 #include "metric/metric.h"
 #include "random.h"
 #include "run/run.h"
+#include "store/run_records.h"
 #include "store/scope_tree.h"
 #include "store/series.h"
-#include "store/small_records.h"
 #include "store/stack_record.h"
 
 /* ---- sizes ---------------------------------------------------------------------------------- */

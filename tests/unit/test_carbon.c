@@ -4,10 +4,8 @@
  */
 #include "vectors.h"
 
-#include "carbon/convert.h"
-#include "carbon/cpu_power.h"
 #include "carbon/intensity.h"
-#include "carbon/ram_power.h"
+#include "carbon/power.h"
 
 #define assert_close(a, b) assert_near(a, b, 1e-6 * fabs(b))
 

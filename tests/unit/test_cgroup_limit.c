@@ -7,7 +7,7 @@
 
 #include "base/fault.h"
 #include "os/cgroup.h"
-#include "stack/memory_watch.h"
+#include "stack/faults.h"
 
 #define MIB UINT64_C(1048576)
 

@@ -6,7 +6,7 @@
 #include "test.h"
 
 #include "base/compiler.h"
-#include "collect/order.h"
+#include "collect/collect.h"
 
 /* At file scope, where the names in RM_AFTER() live as long as the collector. */
 static const struct rm_collector machine = {.name = "machine", .domain = RESMON_DOMAIN_CPU};

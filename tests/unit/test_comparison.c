@@ -9,6 +9,7 @@
 
 #include "base/compiler.h"
 #include "format/json.h"
+#include "made_table.h"
 #include "metric/metric.h"
 #include "random.h"
 #include "run/energy.h"
@@ -56,14 +57,9 @@ static void add_columns(struct resmon_run *run, const struct spec *spec)
     static const char *const sources[] = {"energy_cpu", "energy_ram"};
     size_t columns = spec->has_no_ram ? 1 : 2;
     size_t rows = (size_t)(spec->seconds / spec->interval_s + 0.5) + 1;
-    run->columns = rm_arena_alloc(&run->strings, 2, sizeof *run->columns);
+    made_table(run, 2, rows);
     run->sources = rm_arena_alloc(&run->strings, 2, sizeof *run->sources);
-    run->t_first = rm_arena_alloc(&run->strings, rows, sizeof *run->t_first);
-    run->t_last = rm_arena_alloc(&run->strings, rows, sizeof *run->t_last);
-    run->row_samples = rm_arena_alloc(&run->strings, rows, sizeof *run->row_samples);
-    run->values = rm_arena_alloc(&run->strings, 2 * rows * RM_SERIES_KINDS, sizeof *run->values);
     run->column_count = run->source_count = columns;
-    run->row_count = rows;
     for (size_t c = 0; c < columns; c++) {
         run->columns[c] = (resmon_column){.metric = rm_metric_own_text(names[c]),
                                           .unit = "J",
@@ -587,31 +583,6 @@ TEST(a_busy_machine_is_named)
 }
 
 /* ---- runs that were recorded ------------------------------------------------------------ */
-
-TEST(documents)
-{
-    struct random random = {3};
-    struct spec spec = {.cpu_w = 30.0, .noise_w = 4.0, .seconds = 20.0};
-    struct sides sides = {{made(spec, &random)}, {NULL}, 1, 1}, loaded = {.works = 1, .idles = 1};
-    const char *path = path_of("comparison.json");
-    resmon_comparison before, after;
-    spec.cpu_w = 20.0;
-    sides.idle[0] = made(spec, &random);
-    if (rm_json_check() != RESMON_OK) {
-        print_message("skipped: %s\n", resmon_last_error());
-        free_sides(&sides);
-        skip();
-    }
-    assert_ok(resmon_run_save(sides.work[0], path));
-    assert_ok(resmon_run_load(path, &loaded.work[0]));
-    assert_ok(resmon_run_save(sides.idle[0], path));
-    assert_ok(resmon_run_load(path, &loaded.idle[0]));
-    assert_ok(compare(&sides, &before));
-    assert_ok(compare(&loaded, &after));
-    assert_memory_equal(&before, &after, sizeof before);
-    free_sides(&sides);
-    free_sides(&loaded);
-}
 
 TEST(idling)
 {

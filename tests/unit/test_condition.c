@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * base/condition: no change is slept over, and deadlines are kept; and a library that shifts the
- * program's wall clock (played here by functions of the same names) neither makes threads of the
- * library turn in circles nor adds its jump to CPU time.
+ * Waiting (base/thread): no change is slept over, and deadlines are kept; and a library that shifts
+ * the program's wall clock (played here by functions of the same names) neither makes threads of
+ * the library turn in circles nor adds its jump to CPU time.
  */
 #define _GNU_SOURCE /* syscall */
 #include "test.h"
@@ -17,7 +17,7 @@
 #include <resmon/resmon.h>
 
 #include "base/clock.h"
-#include "base/condition.h"
+#include "base/thread.h"
 #include "sanitizer.h"
 
 /* ---- a library that shifts time --------------------------------------------------------- */

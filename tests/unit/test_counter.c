@@ -7,7 +7,6 @@
 #include "test.h"
 
 #include "base/text.h"
-#include "counter/formula.h"
 #include "counter/group.h"
 #include "os/pfm.h"
 

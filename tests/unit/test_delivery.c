@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <time.h>
 
-#include "base/deadline.h"
+#include "base/clock.h"
 #include "made_time.h"
 
 static resmon_monitor *make(uint64_t stop_timeout_ms)
@@ -73,6 +73,13 @@ static resmon_status hang(void *context, const resmon_run *run)
     return RESMON_OK;
 }
 
+static resmon_status hang_in_row(void *context, const resmon_rows *rows)
+{
+    (void)rows;
+    gate_enter(context);
+    return RESMON_OK;
+}
+
 static void gate_closed(void *context)
 {
     struct gate *gate = context;
@@ -86,38 +93,46 @@ static resmon_status count_stops(void *context, const resmon_run *run)
     return RESMON_OK;
 }
 
+static resmon_status never_stopped(void *context, const resmon_run *run)
+{
+    (void)context, (void)run;
+    fail_msg("a sink that is off was called");
+    return RESMON_OK;
+}
+
 /* Two sinks of the same kind, the first hangs: stop and free return, the second gets its turn when
- * the first lets go, on memory that is still there.  In its start it hangs before the time begins.
- */
-static void check_hanging(bool is_in_start)
+ * the first lets go, on memory that is still there.  In its start and in a row it hangs before the
+ * time begins. */
+static void check_hanging(resmon_sink_ops hanging)
 {
     struct gate gate = {0};
     int stops = 0;
+    bool is_in_stop = hanging.stop == hang;
     gate_init(&gate);
-    resmon_sink_ops hanging = {.struct_size = sizeof hanging,
-                               .name = "hanging",
-                               .start = is_in_start ? hang : NULL,
-                               .stop = is_in_start ? NULL : hang,
-                               .close = gate_closed};
+    hanging.struct_size = sizeof hanging;
+    hanging.name = "hanging";
+    hanging.close = gate_closed;
     resmon_sink_ops healthy = {.struct_size = sizeof healthy, .stop = count_stops};
     resmon_monitor *monitor = make(200);
     assert_ok(resmon_monitor_add_sink(monitor, &hanging, &gate));
     assert_ok(resmon_monitor_add_sink(monitor, &healthy, &stops));
     assert_ok(resmon_monitor_start(monitor));
-    if (is_in_start) {
+    if (!is_in_stop) {
         (void)sem_wait(&gate.entered);
     }
     int64_t begin_ns = rm_clock_monotonic_ns();
     assert_status(RESMON_ETIMEDOUT, resmon_monitor_stop(monitor));
     assert_non_null(strstr(resmon_last_error(), "sink hanging did not return in time"));
     assert_int_equal(rm_clock_monotonic_ns(), begin_ns + 200 * RM_NS_PER_MS);
-    if (!is_in_start) {
+    if (is_in_stop) {
         (void)sem_wait(&gate.entered);
         assert_int_equal(gate.entered_ns, begin_ns);
     }
     assert_int_equal(sink_of(monitor, 0).is_off, 1);
     assert_int_equal(sink_of(monitor, 0).status, RESMON_ETIMEDOUT);
+    assert_int_equal(sink_of(monitor, 0).end_status, RESMON_ETIMEDOUT);
     assert_int_equal(sink_of(monitor, 1).is_off, 0);
+    assert_int_equal(sink_of(monitor, 1).end_status, RESMON_ETIMEDOUT); /* no turn yet */
     assert_ok(resmon_monitor_stop(monitor));
     resmon_run *run = NULL;
     assert_ok(resmon_monitor_snapshot(monitor, &run));
@@ -131,12 +146,9 @@ static void check_hanging(bool is_in_start)
 
 TEST(a_sink_that_hangs_is_left_behind, IN_MADE_TIME)
 {
-    check_hanging(true);
-}
-
-TEST(a_sink_that_hangs_in_stop_is_left_behind, IN_MADE_TIME)
-{
-    check_hanging(false);
+    check_hanging((resmon_sink_ops){.start = hang, .stop = never_stopped});
+    check_hanging((resmon_sink_ops){.rows = hang_in_row, .stop = never_stopped});
+    check_hanging((resmon_sink_ops){.stop = hang});
 }
 
 static resmon_status note_deadline(void *context, const resmon_run *run)
@@ -382,5 +394,33 @@ TEST(stop_tells_of_a_sink_that_failed)
     assert_non_null(strstr(resmon_last_error(), "/nonexistent/place"));
     assert_int_equal(stops, 1);
     assert_ok(resmon_monitor_stop(monitor));
+    resmon_monitor_free(monitor);
+}
+
+static resmon_status refuse(void *context, const resmon_run *run)
+{
+    (void)context, (void)run;
+    return RESMON_EACCES;
+}
+
+TEST(a_sink_whose_start_fails_is_off)
+{
+    int stops = 0;
+    resmon_sink_ops refusing = {.struct_size = sizeof refusing, .start = refuse};
+    resmon_sink_ops healthy = {.struct_size = sizeof healthy, .stop = count_stops};
+    refusing.stop = never_stopped;
+    resmon_monitor *monitor = make(0);
+    assert_ok(resmon_monitor_add_sink(monitor, &refusing, NULL));
+    assert_ok(resmon_monitor_add_sink(monitor, &healthy, &stops));
+    assert_ok(resmon_monitor_start(monitor));
+    assert_status(RESMON_EACCES, resmon_monitor_stop(monitor));
+    assert_int_equal(sink_of(monitor, 0).is_off, 1);
+    assert_int_equal(sink_of(monitor, 0).status, RESMON_EACCES);
+    assert_int_equal(sink_of(monitor, 0).calls, 1);
+    assert_int_equal(sink_of(monitor, 1).is_off, 0);
+    assert_int_equal(sink_of(monitor, 1).status, RESMON_OK);
+    assert_string_equal(sink_of(monitor, 1).reason, "");
+    assert_true(sink_of(monitor, 1).longest_ns <= sink_of(monitor, 1).busy_ns);
+    assert_int_equal(stops, 1);
     resmon_monitor_free(monitor);
 }

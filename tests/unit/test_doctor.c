@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * <resmon/doctor.h>: what machines of all kinds are found to show, what is said to be done, and the
- * files of an administrator.  Machines are trees that the test makes; root may read everything, so
- * what is closed is said by a stand-in, and once tried as another user.
+ * <resmon/doctor.h>: what may not be read, what does not count, what this machine answers, and
+ * faults.  Machines are trees of files that the test makes.  Root may read everything: a stand-in
+ * closes files, and one test becomes another user.  tests/golden/machines.py has what the doctor
+ * says of machines, whole, and the files for an administrator.
  */
 #define _XOPEN_SOURCE 700 /* nftw */
 #include "test.h"
@@ -19,9 +20,13 @@
 #include "base/status.h"
 #include "doctor/doctor.h"
 #include "job_environment.h"
-#include "os/access.h"
+#include "os/file.h"
 
 /* ---- a machine -------------------------------------------------------------------------- */
+
+#define PARANOID "proc/sys/kernel/perf_event_paranoid"
+#define PMU      "sys/bus/event_source/devices/power"
+#define PMU_TYPE PMU "/type"
 
 /* A path below the root, whose directories are made. */
 static const char *place(const char *path)
@@ -220,7 +225,7 @@ FIXTURE(forget)
     resmon_doctor_free(doctor);
     doctor = NULL;
     variables = NULL;
-    denied[0] = NULL;
+    memset(denied, 0, sizeof denied);
     is_live_tree = false;
     let_time_pass = NULL;
     pmu_counts = NULL;
@@ -262,66 +267,86 @@ static void assert_finding(const char *name, int32_t status, const char *what, c
 
 /* ---- RAPL ------------------------------------------------------------------------------- */
 
-TEST(every_zone_is_named)
+/* What may not be read: which parts are left, and what opens the others. */
+TEST(closed_files)
 {
+    static const struct {
+        const char *closed[3], *level;
+        struct {
+            const char *name;
+            int32_t status;
+            const char *what, *remedy;
+        } findings[6];
+    } cases[] = {
+        {{"/energy_uj"},
+         NULL,
+         {{"powercap intel-rapl:0", DENIED, "may not read its counter", "usermod -aG resmon USER"},
+          {"powercap intel-rapl:0:0", DENIED, "may not read its counter", "doctor --rule"},
+          {"powercap intel-rapl:1:0", DENIED, "may not read its counter", "doctor --rule"},
+          {"processors", DENIED, "a model by CPU load", NULL},
+          {"memory", DENIED, "a model by size", NULL}}},
+        /* The well-known recipe opens the first socket, and no memory. */
+        {{"intel-rapl:1/energy_uj", "intel-rapl:0:0/energy_uj"},
+         NULL,
+         {{"powercap intel-rapl:0", READY, "package-0", NULL},
+          {"processors", DENIED, "only 1 of 2 packages", NULL},
+          {"memory", DENIED, "only 1 of 2 counters of memory", NULL}}},
+        {{"/name"},
+         NULL,
+         {{"powercap intel-rapl:0", DENIED, "not even read its name", "doctor --rule"},
+          {"processors", DENIED, "a model", NULL}}},
+        {{"/energy_uj"},
+         "2\n",
+         {{"PMU power", DENIED, "better give access to the zones above", NULL}}},
+        {{"/energy_uj"}, "0\n", {{"processors", READY, "the PMU \"power\"", NULL}}},
+        {{"perf_event_mlock_kb", "nvidiactl", "smaps_rollup"},
+         "2\n",
+         {{"perf_event_mlock_kb", DENIED, "cannot be read", NULL},
+          {"NVIDIA device", DENIED, "may not open", "ask for a GPU"},
+          {"smaps_rollup", DENIED, "may not read", NULL}}},
+    };
     put_two_sockets();
-    look();
-    assert_finding("powercap intel-rapl:1:0", READY, "dram of package-1: can be read", NULL);
-    assert_finding("processors", READY, "RAPL, 2 packages", NULL);
-    assert_finding("memory", READY, "dram of 2 packages", NULL);
+    put("proc/sys/kernel/perf_event_mlock_kb", "516\n");
+    put("proc/driver/nvidia/version", "NVRM version: 535\n");
+    put("dev/nvidiactl", "");
+    put("proc/self/smaps_rollup", "Rss: 4 kB\n");
+    put(PMU_TYPE, "21\n");
+    put(PMU "/events/energy-pkg", "event=0x02\n");
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        memcpy(denied, cases[i].closed, sizeof cases[i].closed);
+        if (cases[i].level != NULL) {
+            put(PARANOID, cases[i].level);
+        }
+        look();
+        for (size_t k = 0; k < 6 && cases[i].findings[k].name != NULL; k++) {
+            assert_finding(cases[i].findings[k].name, cases[i].findings[k].status,
+                           cases[i].findings[k].what, cases[i].findings[k].remedy);
+        }
+    }
+}
+
+TEST(a_remedy_of_several_is_told_once)
+{
+    char *text = NULL;
+    put_two_sockets();
     denied[0] = "/energy_uj";
     look();
-    static const char *const names[] = {"powercap intel-rapl:0", "powercap intel-rapl:0:0",
-                                        "powercap intel-rapl:1", "powercap intel-rapl:1:0"};
-    for (size_t i = 0; i < 4; i++) {
-        assert_finding(names[i], DENIED, "may not read its counter", "usermod -aG resmon USER");
-    }
-    assert_finding("processors", DENIED, "a model by CPU load", NULL);
-    assert_finding("memory", DENIED, "a model by size", NULL);
+    assert_ok(resmon_doctor_report(doctor, &text));
+    const char *rule = strstr(text, "doctor --rule");
+    assert_non_null(rule);
+    assert_null(strstr(rule + 1, "doctor --rule"));
+    assert_has(text, "  1. powercap intel-rapl:0, powercap intel-rapl:0:0, ");
+    resmon_text_free(text);
 }
 
-/* The well-known recipe opens the first socket, and no memory. */
-TEST(a_part_is_not_the_whole)
-{
-    put_two_sockets();
-    denied[0] = "intel-rapl:1/energy_uj";
-    denied[1] = "intel-rapl:0:0/energy_uj";
-    denied[2] = NULL;
-    look();
-    assert_finding("powercap intel-rapl:0", READY, "package-0", NULL);
-    assert_finding("processors", DENIED, "only 1 of 2 packages", NULL);
-    assert_finding("memory", DENIED, "only 1 of 2 counters of memory", NULL);
-}
-
-TEST(two_drivers_show_one_package)
+TEST(a_second_driver_shows_what_is_closed_in_the_first)
 {
     put_zone("intel-rapl:0", "package-0\n", "1\n");
     put_zone("intel-rapl-mmio:0", "package-0\n", "1\n");
     denied[0] = "intel-rapl:0/energy_uj";
-    denied[1] = NULL;
     look();
     assert_finding("powercap intel-rapl:0", DENIED, "package-0", "doctor --rule");
     assert_finding("processors", READY, "RAPL, 1 package", NULL);
-}
-
-TEST(dies_of_amd_are_one_package)
-{
-    put("proc/cpuinfo", "processor\t: 0\nvendor_id\t: AuthenticAMD\n");
-    put_zone("intel-rapl:0", "package-0-die-0\n", "1\n");
-    put_zone("intel-rapl:1", "package-0-die-1\n", "1\n");
-    look();
-    assert_finding("processors", READY, "RAPL, 1 package", NULL);
-    put("proc/cpuinfo", "processor\t: 0\nvendor_id\t: GenuineIntel\n");
-    look();
-    assert_finding("processors", READY, "RAPL, 2 packages", NULL);
-}
-
-TEST(nested_zones)
-{
-    put_zone("intel-rapl/intel-rapl:0", "package-0\n", "1\n");
-    put_zone("intel-rapl/intel-rapl:0/intel-rapl:0:1", "dram\n", "1\n");
-    look();
-    assert_finding("powercap intel-rapl:0:1", READY, "dram of package-0", NULL);
 }
 
 /* The rule is in force, and this user is not in the group. */
@@ -344,68 +369,6 @@ TEST(a_group_that_may)
     assert_finding("powercap intel-rapl:0", DENIED, "may not read", "its group may read it");
 }
 
-TEST(garbled_zones)
-{
-    put_zone("intel-rapl:0", "package-0\n", "12x");
-    put_zone("intel-rapl:1", "package-1\n", "x\n");
-    put_zone("intel-rapl:2", "package-2\n", "");
-    put_zone("intel-rapl::::", "\033[31mdram\n", "1\n");
-    look();
-    assert_finding("powercap intel-rapl:1", GARBLED, "does not hold a number", NULL);
-    assert_finding("powercap intel-rapl:2", GARBLED, "empty", NULL);
-    assert_finding("processors", DENIED, "only 1 of 3", NULL);
-    assert_finding("powercap intel-rapl::::", READY, "?[31mdram: can be read", NULL);
-}
-
-TEST(a_name_that_is_closed)
-{
-    put_zone("intel-rapl:0", "package-0\n", "1\n");
-    denied[0] = "/name";
-    denied[1] = NULL;
-    look();
-    assert_finding("powercap intel-rapl:0", DENIED, "not even read its name", "doctor --rule");
-    assert_finding("processors", DENIED, "a model", NULL);
-}
-
-TEST(no_zones)
-{
-    put("proc/cpuinfo", "processor\t: 0\nvendor_id\t: GenuineIntel\n");
-    look();
-    assert_finding("powercap", ABSENT, "CONFIG_POWERCAP", NULL);
-    assert_finding("processors", ABSENT, "a model by CPU load", "cpu_watts");
-    assert_int_equal(mkdir(place("sys/class/powercap"), 0755), 0);
-    look();
-    assert_finding("powercap", ABSENT, "intel_rapl_common is not loaded",
-                   "modprobe intel_rapl_msr");
-    put("sys/module/intel_rapl_common/refcnt", "1\n");
-    look();
-    assert_finding("powercap", ABSENT, "intel_rapl_msr is not loaded", "modprobe intel_rapl_msr");
-    put("sys/module/intel_rapl_msr/refcnt", "1\n");
-    look();
-    assert_finding("powercap", ABSENT, "does not know these processors", NULL);
-    put("proc/cpuinfo", "processor\t: 0\nflags\t\t: fpu hypervisor\n");
-    look();
-    assert_finding("powercap", ABSENT, "virtual machine", NULL);
-    put("proc/cpuinfo", "processor\t: 0\nCPU implementer\t: 0x41\n");
-    look();
-    assert_finding("powercap", ABSENT, "ARM", NULL);
-}
-
-TEST(masked_by_a_container)
-{
-    assert_int_equal(mkdir(place("sys/class/powercap"), 0755), 0);
-    assert_int_equal(mkdir(place("sys/devices/virtual/powercap"), 0755), 0);
-    look();
-    assert_finding("powercap", DENIED, "is masked", "unmask=/sys/devices/virtual/powercap");
-    assert_int_equal(clear_root(NULL), 0);
-    assert_int_equal(mkdir(place("sys/class/powercap"), 0755), 0);
-    assert_int_equal(symlink("../../devices/virtual/powercap/intel-rapl/intel-rapl:0",
-                             place("sys/class/powercap/intel-rapl:0")),
-                     0);
-    look();
-    assert_finding("powercap", DENIED, "is masked", "measure on the host");
-}
-
 TEST(as_another_user)
 {
     put_two_sockets();
@@ -425,93 +388,6 @@ TEST(as_another_user)
     assert_finding("powercap intel-rapl:0", READY, "package-0", NULL);
     assert_finding("powercap intel-rapl:1", DENIED, "package-1", "doctor --rule");
     assert_finding("processors", DENIED, "only 1 of 2 packages", NULL);
-}
-
-TEST(modules_of_memory)
-{
-    look();
-    assert_finding("memory modules", ABSENT, "from the size", NULL);
-    put("sys/devices/system/edac/mc/mc0/dimm0/size", "16384\n");
-    put("sys/devices/system/edac/mc/mc0/dimm1/size", "0\n");
-    put("sys/devices/system/edac/mc/mc1/dimm0/size", "16384\n");
-    look();
-    assert_finding("memory modules", READY, "EDAC reports 2", NULL);
-    assert_finding("memory", ABSENT, "a model by the number of modules", NULL);
-}
-
-/* ---- counters --------------------------------------------------------------------------- */
-
-#define PARANOID "proc/sys/kernel/perf_event_paranoid"
-#define PMU      "sys/bus/event_source/devices/power"
-#define PMU_TYPE PMU "/type"
-
-static void put_capabilities(const char *mask, const char *uid_map)
-{
-    char text[64];
-    (void)snprintf(text, sizeof text, "Name:\tx\nCapEff:\t%s\n", mask);
-    put("proc/self/status", text);
-    put("proc/self/uid_map", uid_map);
-}
-
-#define ALL_USERS "         0          0 4294967295\n"
-
-TEST(levels)
-{
-    static const struct {
-        const char *level, *mask, *uid_map;
-        int32_t status, hardware, power;
-        const char *says;
-    } cases[] = {
-        {"-1\n", "0000000000000000", ALL_USERS, READY, READY, READY, "level -1 allows all"},
-        {"0\n", "0000000000000000", ALL_USERS, READY, READY, READY, "of whole CPUs"},
-        {"1\n", "0000000000000000", ALL_USERS, READY, READY, DENIED, "and in the kernel"},
-        {"2\n", "0000000000000000", ALL_USERS, READY, READY, DENIED, "in user space"},
-        {"3\n", "0000000000000000", ALL_USERS, DENIED, DENIED, DENIED, "Debian"},
-        {"4\n", "0000000000000000", ALL_USERS, DENIED, DENIED, DENIED, "Ubuntu"},
-        {"4\n", "0000004000000000", ALL_USERS, READY, READY, READY, "may count everything"},
-        {"3\n", "0000000000200000", ALL_USERS, READY, READY, READY, "may count everything"},
-        {"3\n", "000001ffffffffff", "0 1000 1\n", DENIED, DENIED, DENIED, "nothing"},
-        {"3\n", "00000Z4000000000", ALL_USERS, DENIED, DENIED, DENIED, "nothing"},
-        {"-9\n", "", "", READY, READY, READY, "level -9 allows all"},
-        {"9223372036854775807\n", "", "", DENIED, DENIED, DENIED, "nothing"},
-        {"9223372036854775808\n", "", "", GARBLED, DENIED, DENIED, "is not a level"},
-        {"2x\n", "", "", GARBLED, DENIED, DENIED, "'2x'"},
-        {"\033[2J\n", "", "", GARBLED, DENIED, DENIED, "'?[2J'"},
-        {"", "", "", GARBLED, DENIED, DENIED, ""},
-    };
-    put(PMU_TYPE, "21\n");
-    put(PMU "/events/energy-pkg", "event=0x02\n");
-    put("sys/bus/event_source/devices/cpu/type", "4\n");
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        put(PARANOID, cases[i].level);
-        put_capabilities(cases[i].mask, cases[i].uid_map);
-        look();
-        bool is_closed = cases[i].status == DENIED;
-        assert_finding("perf_event_paranoid", cases[i].status, cases[i].says,
-                       is_closed ? "kernel.perf_event_paranoid to 2" : NULL);
-        assert_finding("hardware counters", cases[i].hardware, "PMU cpu", NULL);
-        assert_finding("PMU power", cases[i].power, "the PMU \"power\" of perf",
-                       cases[i].power == DENIED ? "cap_perfmon" : NULL);
-        assert_finding("processors", cases[i].power == READY ? READY : ABSENT, "their energy",
-                       cases[i].power == READY ? NULL : "cpu_watts");
-    }
-}
-
-TEST(the_pmu_beside_zones)
-{
-    put_two_sockets();
-    put(PMU_TYPE, "21\n");
-    put(PMU "/events/energy-pkg", "event=0x02\n");
-    put(PARANOID, "2\n");
-    look();
-    assert_finding("PMU power", DENIED, "it is not needed", NULL);
-    denied[0] = "/energy_uj";
-    denied[1] = NULL;
-    look();
-    assert_finding("PMU power", DENIED, "better give access to the zones above", NULL);
-    put(PARANOID, "0\n");
-    look();
-    assert_finding("processors", READY, "the PMU \"power\"", NULL);
 }
 
 /* ---- counters that do not count ----------------------------------------------------------- */
@@ -580,27 +456,6 @@ TEST(zones_that_count_nothing)
     assert_finding("memory", DENIED, "a model by size", NULL);
 }
 
-TEST(pmus_of_processors)
-{
-    look();
-    assert_finding("perf_event_paranoid", ABSENT, "no perf events", NULL);
-    assert_finding("hardware counters", ABSENT, "no PMU", NULL);
-    put("proc/cpuinfo", "processor\t: 0\nflags\t\t: fpu hypervisor\n");
-    look();
-    assert_finding("hardware counters", ABSENT, "virtual machines", "KVM");
-    put(PARANOID, "2\n");
-    put("sys/bus/event_source/devices/uncore_imc_0/cpumask", "0\n");
-    put("sys/bus/event_source/devices/software/type", "1\n");
-    look();
-    assert_finding("hardware counters", ABSENT, "no PMU", "KVM");
-    put("sys/bus/event_source/devices/cpu_atom/cpus", "8-15\n");
-    look();
-    assert_finding("hardware counters", READY, "PMU cpu_atom can be opened", NULL);
-    put("sys/bus/event_source/devices/armv8_pmuv3_0/type", "8\n");
-    look();
-    assert_finding("hardware counters", READY, "armv8_pmuv3_0", NULL);
-}
-
 /* This machine itself, with the kernel's answer given. */
 static void look_here(int error)
 {
@@ -665,105 +520,19 @@ TEST(what_stacks_need_here)
     assert_finding("page faults", ABSENT, "no page faults, made up", NULL);
 }
 
-TEST(rings_of_page_faults)
-{
-    static const char lock[] = "proc/sys/kernel/perf_event_mlock_kb";
-    look();
-    assert_finding("page faults", ABSENT, "no perf events", NULL);
-    assert_null(find("perf_event_mlock_kb"));
-    assert_null(find("unwinding"));
-    assert_null(find("lines"));
-    assert_null(find("signal"));
-    put(PARANOID, "2\n");
-    put(lock, "516\n");
-    look();
-    assert_finding("page faults", READY, "kernel.perf_event_paranoid lets", NULL);
-    assert_finding("perf_event_mlock_kb", READY, "516 KiB for each CPU", NULL);
-    put(PARANOID, "3\n");
-    put(lock, "4\n");
-    look();
-    assert_finding("page faults", DENIED, "may not be sampled", NULL);
-    assert_finding("perf_event_mlock_kb", DENIED, "too few", "perf_event_mlock_kb to 516");
-    static const char *const wrong[] = {"\n", "x\n", "-1\n", "12x\n", "18446744073709551616\n"};
-    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
-        put(lock, wrong[i]);
-        look();
-        assert_finding("perf_event_mlock_kb", GARBLED, "is not a number", NULL);
-    }
-    put(lock, "516\n");
-    denied[0] = "perf_event_mlock_kb";
-    denied[1] = NULL;
-    look();
-    assert_finding("perf_event_mlock_kb", DENIED, "cannot be read", NULL);
-}
-
 /* ---- the rest --------------------------------------------------------------------------- */
 
-TEST(files_of_a_gpu)
+TEST(variables_that_name_the_place)
 {
-    look();
-    assert_finding("NVIDIA driver", ABSENT, "no NVIDIA driver", NULL);
-    assert_null(find("NVIDIA device"));
-    put("proc/driver/nvidia/version", "NVRM version: 535\n");
-    look();
-    assert_finding("NVIDIA driver", READY, "is loaded", NULL);
-    assert_finding("NVIDIA device", ABSENT, "no /dev/nvidiactl", "--gpus all");
-    put("dev/nvidiactl", "");
-    look();
-    assert_finding("NVIDIA device", READY, "can be opened", NULL);
-    denied[0] = "nvidiactl";
-    denied[1] = NULL;
-    look();
-    assert_finding("NVIDIA device", DENIED, "may not open", "ask for a GPU");
-}
-
-TEST(the_site)
-{
-    static const char site[] = "etc/resmon/site.conf";
-    look();
-    assert_finding("place", ABSENT, "there is no /etc/resmon/site.conf: emissions use the world",
-                   "country = FR");
     static const char *const here[] = {"RESMON_COUNTRY=FR", NULL};
+    static const char *const nowhere[] = {"RESMON_SITE_CONF=/nowhere.conf", NULL};
     variables = here;
     look();
     assert_finding("place", READY, "emissions use the carbon intensity of France", NULL);
-    variables = NULL;
-    put(site, "pue = 1.2\n");
-    look();
-    assert_finding("place", ABSENT, "names no place", "country = FR");
-    put(site, "country = DE\n");
-    look();
-    assert_finding("place", READY, "of Germany", NULL);
-    put(site, "country = Atlantis\n");
-    look();
-    assert_finding("place", GARBLED, "'Atlantis' is not known", "country = FR");
-    put(site, "country = DE\npue = 0.9\n");
-    look();
-    assert_finding("place", GARBLED, "site.conf line 2: pue is '0.9'", "up to its first mistake");
-    static const char *const nowhere[] = {"RESMON_SITE_CONF=/nowhere.conf", NULL};
     variables = nowhere;
+    put("etc/resmon/site.conf", "country = DE\n");
     look();
     assert_finding("place", ABSENT, "/nowhere.conf", "correct it");
-}
-
-TEST(what_the_kernel_tells)
-{
-    look();
-    assert_finding("pressure", ABSENT, "no pressure", "psi=1");
-    assert_finding("smaps_rollup", ABSENT, "4.14", NULL);
-    assert_finding("cgroup memory", ABSENT, "in no group", NULL);
-    put("proc/pressure/cpu", "some avg10=0.00 avg60=0.00 avg300=0.00 total=0\n");
-    put("proc/self/smaps_rollup", "Rss: 4 kB\n");
-    put("proc/self/cgroup", "0::/job\n");
-    put("proc/self/mountinfo", "30 23 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n");
-    put("sys/fs/cgroup/job/memory.current", "1\n");
-    denied[0] = "smaps_rollup";
-    denied[1] = NULL;
-    look();
-    assert_finding("pressure", READY, "can be read", NULL);
-    assert_finding("smaps_rollup", DENIED, "may not read", NULL);
-    assert_finding("cgroup memory", READY, "version 2: memory.current", NULL);
-    assert_finding("cgroup cpu", ABSENT, "cpu.stat is not there", NULL);
 }
 
 TEST(whether_the_kernel_tells_who_forks)
@@ -798,118 +567,7 @@ TEST(listeners_to_forks_are_counted)
     rm_root_close(&root);
 }
 
-/* ---- texts ------------------------------------------------------------------------------ */
-
-static void assert_readable(const char *text)
-{
-    size_t column = 0;
-    for (const char *c = text; *c != '\0'; c++) {
-        column = *c == '\n' ? 0 : column + 1;
-        assert_true(column <= 100 && (*c == '\n' || (*c >= ' ' && *c < 127)));
-        assert_false(*c == '\n' && c > text && c[-1] == ' ');
-    }
-    assert_int_equal(column, 0);
-}
-
-TEST(the_report)
-{
-    char *text = NULL;
-    put_two_sockets();
-    denied[0] = "/energy_uj";
-    denied[1] = NULL;
-    look();
-    assert_ok(resmon_doctor_report(doctor, &text));
-    assert_readable(text);
-    assert_non_null(strstr(text, "  DENIED  powercap intel-rapl:1:0"));
-    const char *rule = strstr(text, "doctor --rule");
-    assert_non_null(rule); /* said once, for all zones */
-    assert_null(strstr(rule + 1, "doctor --rule"));
-    assert_non_null(strstr(text, "  1. powercap intel-rapl:0, powercap intel-rapl:0:0, "));
-    resmon_text_free(text);
-}
-
-static void look_at_machine(const char *path)
-{
-    char *text = NULL;
-    resmon_doctor_free(doctor);
-    doctor = NULL;
-    assert_ok(examine(path, NULL, &doctor));
-    assert_ok(resmon_doctor_report(doctor, &text));
-    const char *findings = strchr(text, '\n'); /* the heading has the path */
-    assert_non_null(findings);
-    assert_readable(findings + 1);
-    resmon_text_free(text);
-}
-
-TEST(machines)
-{
-    const char *fixtures = getenv("RESMON_FIXTURES");
-    DIR *directory = fixtures != NULL ? opendir(fixtures) : NULL;
-    const struct dirent *entry;
-    size_t count = 0;
-    if (directory == NULL) {
-        print_message("not tried: RESMON_FIXTURES is not set\n");
-        skip();
-        return;
-    }
-    while ((entry = readdir(directory)) != NULL) {
-        char path[512];
-        (void)snprintf(path, sizeof path, "%s/%s/t0", fixtures, entry->d_name);
-        if (entry->d_name[0] == '.' || access(path, R_OK) != 0) {
-            continue;
-        }
-        look_at_machine(path);
-        if (strcmp(entry->d_name, "intel-2s") == 0) {
-            assert_finding("processors", READY, "RAPL, 2 packages", NULL);
-            assert_finding("memory", READY, "dram of 2 packages", NULL);
-        }
-        if (strcmp(entry->d_name, "intel-psys-only") == 0) {
-            assert_finding("processors", ABSENT, "a model by CPU load", NULL);
-        }
-        count++;
-    }
-    assert_int_equal(closedir(directory), 0);
-    assert_true(count > 10);
-}
-
-static char *rule_of(const char *group, int32_t file)
-{
-    char *text = NULL;
-    resmon_doctor_free(doctor);
-    doctor = NULL;
-    assert_ok(examine(test_directory, group, &doctor));
-    assert_ok(resmon_doctor_rule(doctor, file, &text));
-    assert_readable(text);
-    return text;
-}
-
-static void assert_rule(const char *group, int32_t file, const char *says)
-{
-    char *text = rule_of(group, file);
-    if (strstr(text, says) == NULL) {
-        fail_msg("'%s' is not in: %s", says, text);
-    }
-    resmon_text_free(text);
-}
-
-TEST(rules)
-{
-    put(PARANOID, "4\n");
-    assert_rule(NULL, RESMON_DOCTOR_FILE_SYSUSERS, "\ng resmon -\n");
-    assert_rule("_a-9", RESMON_DOCTOR_FILE_SYSUSERS, "\ng _a-9 -\n");
-    assert_rule("power", RESMON_DOCTOR_FILE_UDEV, "RUN+=\"/bin/chgrp power %S%p/energy_uj\"");
-    assert_rule("power", RESMON_DOCTOR_FILE_TMPFILES,
-                "\nz /sys/devices/virtual/powercap/*/*/*/energy_uj 0440 root power -\n");
-    assert_rule(NULL, RESMON_DOCTOR_FILE_SYSCTL, "\nkernel.perf_event_paranoid = 2\n");
-    put(PARANOID, "2\n"); /* other machines may need the file that is made here */
-    assert_rule(NULL, RESMON_DOCTOR_FILE_SYSCTL, "\nkernel.perf_event_paranoid = 2\n");
-    put(PARANOID, "1\n");
-    assert_rule(NULL, RESMON_DOCTOR_FILE_SYSCTL, "it is 1 already");
-    assert_rule(NULL, RESMON_DOCTOR_FILE_SYSCTL, "\n#kernel.perf_event_paranoid = 2\n");
-    assert_rule("power", RESMON_DOCTOR_FILE_ALL, "doctor --group power --rule tmpfiles >");
-    assert_rule("power", RESMON_DOCTOR_FILE_ALL, "usermod -aG power USER");
-    assert_rule(NULL, RESMON_DOCTOR_FILE_ALL, "# ======== /etc/udev/rules.d/70-resmon.rules");
-}
+/* ---- options and arguments -------------------------------------------------------------- */
 
 /* What goes into a file of root is a name and nothing else. */
 TEST(groups)
@@ -951,6 +609,10 @@ TEST(arguments)
     assert_int_equal(resmon_doctor_examine(NULL, &doctor), RESMON_OK);
     assert_int_equal(resmon_doctor_report(NULL, &text), RESMON_EINVAL);
     assert_int_equal(resmon_doctor_report(doctor, NULL), RESMON_EINVAL);
+    assert_ok(resmon_doctor_rule(doctor, RESMON_DOCTOR_FILE_SYSUSERS, &text));
+    assert_has(text, "\ng resmon -\n");
+    resmon_text_free(text);
+    text = NULL;
     assert_int_equal(resmon_doctor_rule(doctor, -1, &text), RESMON_EINVAL);
     assert_int_equal(resmon_doctor_rule(doctor, 5, &text), RESMON_EINVAL);
     assert_null(text);

@@ -14,7 +14,7 @@
 #include <resmon/emissions.h>
 
 #include "base/fault.h"
-#include "os/sharedfile.h"
+#include "os/outfile.h"
 
 static char content[1 << 20];
 

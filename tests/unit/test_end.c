@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How a program ended: as the block has it, as a run and its document say it, in the summary, and
- * as the status of its run in MLflow.
+ * How a program ended: as the block has it, as a run and its document say it, and in the summary.
  */
 #include "made_block.h"
 #include "report_in_full.h"

@@ -486,7 +486,7 @@ static size_t look_into(const char *path)
         const char *name = declared_in(text, &length);
         if (name != NULL && !is_in_table(name, length)) {
             fail_msg("%.*s of %s is not in the table of this test: give it a row, and a guard "
-                     "(base/keep_errno.h) if it can make a system call",
+                     "(base/status.h) if it can make a system call",
                      (int)length, name, path);
         }
         count += name != NULL ? 1 : 0;

@@ -363,40 +363,6 @@ static struct rm_event_ring *ring_of(struct rm_block *block, uint64_t slot)
     return rm_block_record(block, RM_SECTION_EVENTS, slot);
 }
 
-TEST(a_ring_shows_its_newest)
-{
-    struct rm_block_sizes sizes = small_sizes();
-    struct rm_event_writer writer;
-    struct rm_event copy[8];
-    sizes.events = 3;
-    struct rm_block block = made_block(&sizes);
-    rm_events_open(&writer, &block, 1, 77);
-    for (uint64_t n = 1; n <= 9; n++) {
-        rm_events_add(&writer, n * 10, n, 5, 2);
-        uint64_t kept = n < 3 ? n : 3;
-        assert_int_equal(rm_events_kept(&block, 1), kept);
-        assert_int_equal(rm_events_copy(&block, 1, n, copy, 8), kept);
-        for (uint64_t i = 0; i < kept; i++) {
-            uint64_t number = n - kept + 1 + i;
-            assert_int_equal(copy[i].start, number * 10);
-            assert_int_equal(copy[i].duration, number);
-            assert_int_equal(copy[i].tid, 77);
-            assert_int_equal(copy[i].site, 5);
-            assert_int_equal(copy[i].depth, 2);
-        }
-    }
-    assert_int_equal(rm_events_copy(&block, 1, 9, copy, 2), 2); /* for want of room: the newest */
-    assert_int_equal(copy[1].start, 90);
-    assert_int_equal(rm_events_copy(&block, 1, 9, copy, 0), 0);
-    assert_int_equal(rm_events_kept(&block, 0), 0);
-    rm_events_open(&writer, &block, 1, 78); /* the next thread goes on behind them */
-    rm_events_add(&writer, 100, 10, 5, 0);
-    assert_int_equal(rm_events_copy(&block, 1, 10, copy, 8), 3);
-    assert_int_equal(copy[1].tid, 77);
-    assert_int_equal(copy[2].tid, 78);
-    free_block(&block);
-}
-
 /* The writer went on while a file was copied. */
 TEST(what_was_overwritten_meanwhile_is_left_out)
 {

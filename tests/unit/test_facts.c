@@ -7,7 +7,7 @@
 
 #include "made_block.h"
 #include "random.h"
-#include "store/small_records.h"
+#include "store/run_records.h"
 
 static struct rm_block block_for(uint64_t bytes)
 {

@@ -17,7 +17,6 @@
 #include "base/fault.h"
 #include "format/json.h"
 
-#include "os/appendfile.h"
 #include "os/outfile.h"
 
 /* The file as lines; empty when it is not there. */
@@ -63,12 +62,6 @@ static const char *cell(const char *line, size_t index)
     }
     (void)snprintf(text, sizeof text, "%.*s", (int)strcspn(line, ","), line);
     return text;
-}
-
-/* A source that was not due has left the cell empty. */
-static void assert_cell(const char *text, double value)
-{
-    assert_true(isnan(value) ? text[0] == '\0' : strtod(text, NULL) == value);
 }
 
 static size_t cell_named(const char *head, const char *name)
@@ -158,47 +151,6 @@ TEST(every_sample_is_a_line)
     resmon_monitor_free(monitor);
     free(csv.text);
     free(columns.text);
-}
-
-TEST(a_whole_run_is_its_table)
-{
-    resmon_monitor *monitor = make();
-    add_csv(monitor, path_of("whole.csv"), RESMON_CSV_WHOLE_RUN);
-    assert_ok(resmon_monitor_start(monitor));
-    assert_ok(resmon_monitor_tag(monitor, "first"));
-    for (int i = 0; i < 30; i++) {
-        assert_ok(resmon_monitor_sample_now(monitor));
-    }
-    assert_ok(resmon_monitor_stop(monitor));
-    resmon_run *run = NULL;
-    assert_ok(resmon_monitor_snapshot(monitor, &run));
-    struct lines csv = lines_of(path_of("whole.csv"));
-    size_t rows = resmon_run_row_count(run), column;
-    assert_int_equal(csv.count, 1 + rows);
-    assert_ok(resmon_run_find_column(run, "proc.cpu.time", NULL, &column));
-    const double *cpu = resmon_run_series(run, column, RESMON_SERIES_LAST);
-    const double *high = NULL;
-    size_t at_cpu = cell_named(csv.line[0], "proc.cpu.time");
-    size_t at_high = cell_named(csv.line[0], "proc.mem.rss.max");
-    assert_ok(resmon_run_find_column(run, "proc.mem.rss", NULL, &column));
-    high = resmon_run_series(run, column, RESMON_SERIES_MAX);
-    for (size_t row = 0; row < rows; row++) {
-        assert_cell(cell(csv.line[1 + row], at_cpu), cpu[row]);
-        assert_cell(cell(csv.line[1 + row], at_high), high[row]);
-    }
-    resmon_run_tag tag = {.struct_size = sizeof tag};
-    assert_ok(resmon_run_get_tag(run, 0, &tag));
-    size_t tagged = 0; /* the row that ends after it: how many samples came before it is chance */
-    while (resmon_run_row_last_ns(run)[tagged] < tag.t_ns) {
-        tagged++;
-    }
-    assert_null(strstr(csv.line[1], ",first")); /* it came after the first sample */
-    assert_non_null(strstr(csv.line[1 + tagged], ",first"));
-    assert_ok(resmon_run_save_csv(run, path_of("again.csv")));
-    assert_status(RESMON_ENOENT, resmon_run_save_csv(run, path_of("none/again.csv")));
-    resmon_run_free(run);
-    resmon_monitor_free(monitor);
-    free(csv.text);
 }
 
 /* While the disk is full lines are lost and counted; the file stays whole and goes on afterwards.
@@ -302,25 +254,6 @@ TEST(a_program_that_closes_our_descriptor)
         (void)close(others[i]);
     }
     free(csv.text);
-}
-
-TEST(options_are_checked)
-{
-    resmon_monitor *monitor = make();
-    resmon_csv_options csv = {.struct_size = sizeof csv, .path = path_of("x.csv"), .flags = 8};
-    resmon_json_options json = {.struct_size = sizeof json, .path = NULL};
-    assert_status(RESMON_EINVAL, resmon_monitor_add_csv(monitor, &csv));
-    assert_status(RESMON_EINVAL, resmon_monitor_add_csv(monitor, NULL));
-    assert_status(RESMON_EINVAL, resmon_monitor_add_csv(NULL, &csv));
-    csv = (resmon_csv_options){.struct_size = sizeof csv};
-    assert_status(RESMON_EINVAL, resmon_monitor_add_csv(monitor, &csv));
-    csv = (resmon_csv_options){.struct_size = 8, .path = "x"};
-    assert_status(RESMON_EINVAL, resmon_monitor_add_csv(monitor, &csv));
-    assert_true(resmon_monitor_add_json(monitor, &json) < RESMON_OK);
-    json = (resmon_json_options){.struct_size = sizeof json, .path = "x", .flags = 16};
-    assert_true(resmon_monitor_add_json(monitor, &json) < RESMON_OK);
-    assert_int_equal(resmon_monitor_sink_count(monitor), 0);
-    resmon_monitor_free(monitor);
 }
 
 /* ---- json ----------------------------------------------------------------------------------- */

@@ -74,9 +74,7 @@ static void fork_and_check(bool (*check)(void))
         _exit(check() ? 0 : 1);
     }
     assert_true(child > 0);
-    int status = -1;
-    assert_int_equal(waitpid(child, &status, 0), child);
-    assert_int_equal(status, 0);
+    assert_exits(child, 0);
 }
 
 static bool child_has_the_order(void)

@@ -12,11 +12,11 @@
 #include <unistd.h>
 
 #include "../fixtures/fake_nvml.h"
-#include "collect/gpu_share.h"
+#include "collect/collect.h"
 #include "engine/gpus.h"
 #include "engine/monitor.h"
 #include "made_time.h"
-#include "net/mlflow_plan.h"
+#include "net/mlflow_body.h"
 #include "os/nvml.h"
 #include "run/run.h"
 

@@ -4,29 +4,15 @@
  * a run, whose time is whose, and what becomes of handles that mean nothing.
  */
 #define _GNU_SOURCE
-#include "runs.h"
+#include "scopes.h"
 
 #include <pthread.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "format/json.h"
-#include "run/run.h"
 #include "sanitizer.h"
-#include "scope/path.h"
 #include "scope/scope.h"
-
-static resmon_site *site(const char *name)
-{
-    resmon_site *made = NULL;
-    assert_ok(resmon_site_intern(name, &made));
-    return made;
-}
-
-static uint64_t begin(const char *name)
-{
-    return resmon_scope_begin(site(name));
-}
+#include "scope/site.h"
 
 static uint64_t begin_under(uint64_t under, const char *name)
 {
@@ -43,66 +29,6 @@ static resmon_task *task(uint64_t under, const char *name, uint64_t flags)
 static resmon_monitor *started(void)
 {
     return start_with(&(resmon_monitor_options){.scopes = RESMON_METER_WALL});
-}
-
-static resmon_run *scopes_of(resmon_monitor *monitor)
-{
-    resmon_run *run = NULL;
-    assert_ok(resmon_monitor_scopes(monitor, &run));
-    return run;
-}
-
-static resmon_run *finished(resmon_monitor *monitor)
-{
-    assert_ok(resmon_monitor_stop(monitor));
-    resmon_run *run = scopes_of(monitor);
-    resmon_monitor_free(monitor);
-    return run;
-}
-
-/* Whether the path ends at this scope: names from the innermost outwards, up to the top. */
-static bool is_at(const resmon_run *run, int64_t at, const char *path)
-{
-    size_t left = strlen(path);
-    for (; at >= 0; at = run->scopes[at].parent) {
-        size_t length = strlen(run->scopes[at].name);
-        if (length > left || memcmp(path + left - length, run->scopes[at].name, length) != 0) {
-            return false;
-        }
-        left -= length;
-        if (left == 0 || path[left - 1] != '/') {
-            return left == 0 && run->scopes[at].parent < 0;
-        }
-        left--;
-    }
-    return false;
-}
-
-/* "train/worker" as an index; each path is there once. */
-static int64_t find(const resmon_run *run, const char *path)
-{
-    int64_t found = -1;
-    for (size_t i = 0; i < run->scope_count; i++) {
-        if (is_at(run, (int64_t)i, path)) {
-            assert_int_equal(found, -1);
-            found = (int64_t)i;
-        }
-    }
-    return found;
-}
-
-static const resmon_run_scope *scope_at(const resmon_run *run, const char *path)
-{
-    int64_t index = find(run, path);
-    if (index < 0) {
-        fail_msg("there is no scope %s", path);
-    }
-    return &run->scopes[index];
-}
-
-static double all_ns(const resmon_run_scope *scope)
-{
-    return scope->wall_ns;
 }
 
 /* Two times that are one sum of ticks, turned into nanoseconds in another order. */
@@ -163,18 +89,18 @@ TEST(a_worker_stands_below_who_started_it)
     }
     resmon_scope_end(train);
     resmon_run *run = finished(monitor);
-    assert_int_equal(run->scope_count, 3);
-    const resmon_run_scope *outer = scope_at(run, "train");
-    const resmon_run_scope *worker = scope_at(run, "train/work");
-    const resmon_run_scope *step = scope_at(run, "train/work/step");
-    assert_int_equal(outer->calls, 1);
-    assert_int_equal(outer->threads, 1); /* the workers were never in it themselves */
-    assert_int_equal(worker->calls, 3);
-    assert_int_equal(worker->threads, 3);
-    assert_ns(outer->self_ns, outer->wall_ns);
-    assert_ns(worker->concurrent_ns, worker->wall_ns);
-    assert_ns(worker->self_ns, worker->wall_ns - step->wall_ns);
-    assert_true(step->concurrent_ns == 0.0 && outer->concurrent_ns == 0.0);
+    assert_int_equal(resmon_run_scope_count(run), 3);
+    resmon_run_scope outer = scope_at(run, "train");
+    resmon_run_scope worker = scope_at(run, "train/work");
+    resmon_run_scope step = scope_at(run, "train/work/step");
+    assert_int_equal(outer.calls, 1);
+    assert_int_equal(outer.threads, 1); /* the workers were never in it themselves */
+    assert_int_equal(worker.calls, 3);
+    assert_int_equal(worker.threads, 3);
+    assert_ns(outer.self_ns, outer.wall_ns);
+    assert_ns(worker.concurrent_ns, worker.wall_ns);
+    assert_ns(worker.self_ns, worker.wall_ns - step.wall_ns);
+    assert_true(step.concurrent_ns == 0.0 && outer.concurrent_ns == 0.0);
     resmon_run_free(run);
 }
 
@@ -186,11 +112,11 @@ TEST(a_handle_outlives_its_scope_and_thread)
     second.under = first.here;
     in_thread(work, &second);
     resmon_run *run = finished(monitor);
-    assert_int_equal(run->scope_count, 4);
-    assert_int_equal(scope_at(run, "work")->calls, 1);
-    assert_true(scope_at(run, "work")->concurrent_ns == 0.0);
-    assert_int_equal(scope_at(run, "work/step/work")->calls, 1);
-    assert_int_equal(scope_at(run, "work/step/work/step")->calls, 1);
+    assert_int_equal(resmon_run_scope_count(run), 4);
+    assert_int_equal(scope_at(run, "work").calls, 1);
+    assert_true(scope_at(run, "work").concurrent_ns == 0.0);
+    assert_int_equal(scope_at(run, "work/step/work").calls, 1);
+    assert_int_equal(scope_at(run, "work/step/work/step").calls, 1);
     resmon_run_free(run);
 }
 
@@ -202,28 +128,27 @@ TEST(who_gave_the_work_does_it)
     struct job job = {.under = here};
     (void)work(&job); /* at once */
     resmon_run *run = scopes_of(monitor);
-    assert_true(scope_at(run, "train/work")->concurrent_ns == 0.0);
-    double own_ns = scope_at(run, "train/work")->wall_ns;
+    assert_true(scope_at(run, "train/work").concurrent_ns == 0.0);
+    double own_ns = scope_at(run, "train/work").wall_ns;
     resmon_run_free(run);
     uint64_t wait = begin("wait");
     (void)work(&job); /* or while waiting */
     resmon_scope_end(wait);
     resmon_scope_end(train);
     run = finished(monitor);
-    assert_int_equal(run->scope_count, 4);
-    const resmon_run_scope *outer = scope_at(run, "train");
-    const resmon_run_scope *both = scope_at(run, "train/work");
-    const resmon_run_scope *waits = scope_at(run, "train/wait");
-    assert_int_equal(both->calls, 2);
-    assert_true(both->concurrent_ns > 0.0 && both->concurrent_ns < both->wall_ns);
+    assert_int_equal(resmon_run_scope_count(run), 4);
+    resmon_run_scope outer = scope_at(run, "train");
+    resmon_run_scope both = scope_at(run, "train/work");
+    resmon_run_scope waits = scope_at(run, "train/wait");
+    assert_int_equal(both.calls, 2);
+    assert_true(both.concurrent_ns > 0.0 && both.concurrent_ns < both.wall_ns);
     /* To the tick one of the two; which, by a clock that was compared with few ticks. */
-    double alone_ns = both->wall_ns - both->concurrent_ns;
-    bool is_least = fabs(alone_ns - both->wall_min_ns) < fabs(alone_ns - both->wall_max_ns);
-    assert_ns(alone_ns, is_least ? both->wall_min_ns : both->wall_max_ns);
+    double alone_ns = both.wall_ns - both.concurrent_ns;
+    bool is_least = fabs(alone_ns - both.wall_min_ns) < fabs(alone_ns - both.wall_max_ns);
+    assert_ns(alone_ns, is_least ? both.wall_min_ns : both.wall_max_ns);
     assert_near(alone_ns, own_ns, 0.05 * own_ns);
-    assert_ns(waits->self_ns, waits->wall_ns - both->concurrent_ns);
-    assert_ns(outer->self_ns,
-              outer->wall_ns - (both->wall_ns - both->concurrent_ns) - waits->wall_ns);
+    assert_ns(waits.self_ns, waits.wall_ns - both.concurrent_ns);
+    assert_ns(outer.self_ns, outer.wall_ns - (both.wall_ns - both.concurrent_ns) - waits.wall_ns);
     resmon_run_free(run);
 }
 
@@ -238,12 +163,12 @@ TEST(a_row_may_be_both)
     (void)work(&job);
     resmon_scope_end(train);
     resmon_run *run = finished(monitor);
-    const resmon_run_scope *outer = scope_at(run, "train");
-    const resmon_run_scope *row = scope_at(run, "train/work");
-    assert_int_equal(row->calls, 2);
-    assert_int_equal(row->threads, 2);
-    assert_true(row->concurrent_ns > 0.0 && row->concurrent_ns < row->wall_ns);
-    assert_ns(outer->self_ns, outer->wall_ns - (row->wall_ns - row->concurrent_ns));
+    resmon_run_scope outer = scope_at(run, "train");
+    resmon_run_scope row = scope_at(run, "train/work");
+    assert_int_equal(row.calls, 2);
+    assert_int_equal(row.threads, 2);
+    assert_true(row.concurrent_ns > 0.0 && row.concurrent_ns < row.wall_ns);
+    assert_ns(outer.self_ns, outer.wall_ns - (row.wall_ns - row.concurrent_ns));
     resmon_run_free(run);
 }
 
@@ -256,14 +181,14 @@ TEST(what_a_thread_has_open_around_keeps_its_place)
     in_thread(work, &job);
     resmon_scope_end(train);
     resmon_run *run = finished(monitor);
-    assert_int_equal(run->scope_count, 4);
-    const resmon_run_scope *pool = scope_at(run, "pool");
-    const resmon_run_scope *worker = scope_at(run, "train/work");
-    assert_int_equal(pool->calls, 2);
-    assert_int_equal(worker->calls, 2);
-    assert_ns(pool->self_ns, pool->wall_ns - worker->wall_ns); /* its time went there */
-    assert_int_equal(scope_at(run, "train/work/step")->calls, 2);
-    assert_int_equal(run->info.misordered_ends + run->info.stale_ends, 0);
+    assert_int_equal(resmon_run_scope_count(run), 4);
+    resmon_run_scope pool = scope_at(run, "pool");
+    resmon_run_scope worker = scope_at(run, "train/work");
+    assert_int_equal(pool.calls, 2);
+    assert_int_equal(worker.calls, 2);
+    assert_ns(pool.self_ns, pool.wall_ns - worker.wall_ns); /* its time went there */
+    assert_int_equal(scope_at(run, "train/work/step").calls, 2);
+    assert_int_equal(info_of(run).misordered_ends + info_of(run).stale_ends, 0);
     resmon_run_free(run);
 }
 
@@ -284,10 +209,10 @@ TEST(what_a_worker_leaves_open_is_closed_at_its_end)
     in_thread(leave_open, &job);
     resmon_scope_end(train);
     resmon_run *run = finished(monitor);
-    assert_int_equal(run->info.misordered_ends, 3);
-    const resmon_run_scope *worker = scope_at(run, "train/work");
-    assert_int_equal(worker->calls, 1);
-    assert_ns(scope_at(run, "pool")->self_ns, scope_at(run, "pool")->wall_ns - worker->wall_ns);
+    assert_int_equal(info_of(run).misordered_ends, 3);
+    resmon_run_scope worker = scope_at(run, "train/work");
+    assert_int_equal(worker.calls, 1);
+    assert_ns(scope_at(run, "pool").self_ns, scope_at(run, "pool").wall_ns - worker.wall_ns);
     resmon_run_free(run);
 }
 
@@ -310,9 +235,9 @@ TEST(what_the_end_of_the_program_ends_keeps_its_place)
     rm_scope_end_with_program(&session->block);
     rm_session_unref(session);
     resmon_run *run = finished(monitor);
-    const resmon_run_scope *worker = scope_at(run, "train/work");
-    assert_int_equal(worker->ended_at_exit, 1);
-    assert_ns(scope_at(run, "pool")->self_ns, scope_at(run, "pool")->wall_ns - worker->wall_ns);
+    resmon_run_scope worker = scope_at(run, "train/work");
+    assert_int_equal(worker.ended_at_exit, 1);
+    assert_ns(scope_at(run, "pool").self_ns, scope_at(run, "pool").wall_ns - worker.wall_ns);
     resmon_run_free(run);
 }
 
@@ -339,10 +264,10 @@ TEST(work_that_begets_work_of_its_name_does_not_go_deeper)
     in_thread(recurse, &here);
     resmon_scope_end(train);
     resmon_run *run = finished(monitor);
-    assert_int_equal(run->scope_count, 2);
-    assert_int_equal(scope_at(run, "train/task")->calls, 20);
-    assert_int_equal(scope_at(run, "train/task")->folded, 20);
-    assert_int_equal(scope_at(run, "train/task")->threads, 20);
+    assert_int_equal(resmon_run_scope_count(run), 2);
+    assert_int_equal(scope_at(run, "train/task").calls, 20);
+    assert_int_equal(scope_at(run, "train/task").folded, 20);
+    assert_int_equal(scope_at(run, "train/task").threads, 20);
     resmon_run_free(run);
 }
 
@@ -363,10 +288,10 @@ TEST(a_stale_handle_is_none)
     job.under = resmon_scope_here() | UINT64_C(0x100000001);
     in_thread(work, &job);
     resmon_run *run = finished(monitor);
-    assert_int_equal(run->scope_count, 2);
-    assert_int_equal(scope_at(run, "work")->calls, 3);
-    assert_true(scope_at(run, "work")->concurrent_ns == 0.0);
-    assert_int_equal(run->info.stale_ends, 3);
+    assert_int_equal(resmon_run_scope_count(run), 2);
+    assert_int_equal(scope_at(run, "work").calls, 3);
+    assert_true(scope_at(run, "work").concurrent_ns == 0.0);
+    assert_int_equal(info_of(run).stale_ends, 3);
     resmon_run_free(run);
 }
 
@@ -384,7 +309,7 @@ TEST(past_the_bound_of_paths_there_is_no_handle)
     }
     assert_int_equal(with, RM_SCOPE_PATHS - 1);
     resmon_run *run = finished(monitor);
-    assert_int_equal(run->info.dropped_paths, 11);
+    assert_int_equal(info_of(run).dropped_paths, 11);
     resmon_run_free(run);
 }
 
@@ -407,12 +332,12 @@ TEST(trees_are_no_deeper_than_the_bound)
         resmon_scope_end(tokens[i]);
     }
     resmon_run *run = finished(monitor);
-    assert_int_equal(scope_at(run, "a/b/c/work")->calls, 1);
+    assert_int_equal(scope_at(run, "a/b/c/work").calls, 1);
     assert_int_equal(find(run, "a/b/c/work/step"), -1);
     assert_int_equal(find(run, "a/b/c/d/work"), -1);
-    assert_int_equal(run->info.dropped_paths, 2);
+    assert_int_equal(info_of(run).dropped_paths, 2);
     /* And the second "step", inside of what is not measured. */
-    assert_int_equal(run->info.dropped_scopes, 2 + 1);
+    assert_int_equal(info_of(run).dropped_scopes, 2 + 1);
     resmon_run_free(run);
 }
 
@@ -431,19 +356,16 @@ TEST(the_child_of_a_fork_has_no_handles)
             resmon_monitor *own = started();
             resmon_scope_end(begin_under(here, "work"));
             resmon_run *run = finished(own);
-            is_right = is_right && run->scope_count == 1 && run->info.stale_ends == 1;
+            is_right = is_right && resmon_run_scope_count(run) == 1 && info_of(run).stale_ends == 1;
             resmon_run_free(run);
         }
         _exit(is_right ? 0 : 1);
     }
-    int status = 0;
-    assert_int_equal(waitpid(child, &status, 0), child);
-    assert_true(WIFEXITED(status));
-    assert_int_equal(WEXITSTATUS(status), 0);
+    assert_exits(child, 0);
     resmon_task_end(open);
     resmon_scope_end(train);
     resmon_run *run = finished(monitor);
-    assert_int_equal(scope_at(run, "train/task")->calls, 1);
+    assert_int_equal(scope_at(run, "train/task").calls, 1);
     resmon_run_free(run);
 }
 
@@ -457,15 +379,15 @@ static void *stay_open(void *job_)
     uint64_t scope = begin_under(job->under, "work");
     uint64_t step = begin("step");
     resmon_run *run = scopes_of(monitor);
-    const resmon_run_scope *worker = scope_at(run, "train/work");
-    assert_int_equal(worker->open, 1);
-    assert_int_equal(worker->calls, 1);
-    assert_true(worker->open_ns > 0.0);
-    assert_ns(worker->concurrent_ns, worker->open_ns);
-    assert_int_equal(scope_at(run, "train/work/step")->open, 1);
-    assert_int_equal(scope_at(run, "train")->open, 1);
-    assert_ns(scope_at(run, "train")->self_ns, scope_at(run, "train")->open_ns);
-    assert_ns(scope_at(run, "pool")->self_ns, scope_at(run, "pool")->open_ns - worker->open_ns);
+    resmon_run_scope worker = scope_at(run, "train/work");
+    assert_int_equal(worker.open, 1);
+    assert_int_equal(worker.calls, 1);
+    assert_true(worker.open_ns > 0.0);
+    assert_ns(worker.concurrent_ns, worker.open_ns);
+    assert_int_equal(scope_at(run, "train/work/step").open, 1);
+    assert_int_equal(scope_at(run, "train").open, 1);
+    assert_ns(scope_at(run, "train").self_ns, scope_at(run, "train").open_ns);
+    assert_ns(scope_at(run, "pool").self_ns, scope_at(run, "pool").open_ns - worker.open_ns);
     resmon_run_free(run);
     resmon_scope_end(step);
     resmon_scope_end(scope);
@@ -481,7 +403,7 @@ TEST(an_open_worker_is_seen_where_it_hangs)
     in_thread(stay_open, &job);
     resmon_scope_end(train);
     resmon_run *run = finished(monitor);
-    assert_int_equal(scope_at(run, "train/work")->open, 0);
+    assert_int_equal(scope_at(run, "train/work").open, 0);
     resmon_run_free(run);
 }
 
@@ -525,39 +447,6 @@ TEST(stacks_of_a_worker_are_of_where_it_hangs)
     resmon_run_free(finished(monitor));
 }
 
-TEST(a_document_says_what_was_concurrent)
-{
-    char path[] = "handles-XXXXXX";
-    int fd = mkstemp(path);
-    assert_true(fd >= 0);
-    (void)close(fd);
-    resmon_monitor *monitor = started();
-    uint64_t train = begin("train");
-    struct job job = {.under = resmon_scope_here()};
-    in_thread(work, &job);
-    resmon_scope_end(train);
-    resmon_run *run = finished(monitor), *loaded = NULL;
-    resmon_status status = resmon_run_save(run, path);
-    if (rm_json_check() != RESMON_OK) {
-        print_message("skipped: %s\n", resmon_last_error());
-        (void)unlink(path);
-        resmon_run_free(run);
-        skip();
-    }
-    assert_ok(status);
-    assert_ok(resmon_run_load(path, &loaded));
-    (void)unlink(path);
-    for (size_t i = 0; i < 3; i++) {
-        resmon_run_scope one = {.struct_size = sizeof one}, other = one;
-        assert_ok(resmon_run_get_scope(run, i, &one));
-        assert_ok(resmon_run_get_scope(loaded, i, &other));
-        assert_true(one.concurrent_ns == other.concurrent_ns);
-        assert_int_equal(one.concurrent_ns > 0.0, strcmp(one.name, "work") == 0);
-    }
-    resmon_run_free(run);
-    resmon_run_free(loaded);
-}
-
 /* ---- tasks ---------------------------------------------------------------------------------- */
 
 static void *end_task(void *task_)
@@ -576,9 +465,9 @@ TEST(tasks_overlap_and_end_anywhere)
     resmon_task *inner = task(resmon_task_here(first), "query", RESMON_INSIDE);
     resmon_task *child = task(resmon_task_here(second), "child", 0);
     resmon_run *run = scopes_of(monitor);
-    assert_int_equal(scope_at(run, "train/request")->open, 2);
-    assert_true(scope_at(run, "train/request")->open_ns > 0.0);
-    assert_int_equal(scope_at(run, "train/request/query")->open, 1);
+    assert_int_equal(scope_at(run, "train/request").open, 2);
+    assert_true(scope_at(run, "train/request").open_ns > 0.0);
+    assert_int_equal(scope_at(run, "train/request/query").open, 1);
     resmon_run_free(run);
     resmon_task_end(first); /* before what is inside: no order is asked for */
     in_thread(end_task, second);
@@ -586,19 +475,19 @@ TEST(tasks_overlap_and_end_anywhere)
     resmon_task_end(child);
     resmon_scope_end(train);
     run = finished(monitor);
-    const resmon_run_scope *request = scope_at(run, "train/request");
-    const resmon_run_scope *query = scope_at(run, "train/request/query");
-    assert_int_equal(request->calls, 2);
-    assert_int_equal(request->open, 0);
-    assert_true(request->open_ns == 0.0);
-    assert_ns(request->concurrent_ns, request->wall_ns);
-    assert_true(query->concurrent_ns == 0.0);
-    assert_ns(request->self_ns, fmax(request->wall_ns - query->wall_ns, 0.0));
-    assert_ns(scope_at(run, "train")->self_ns, scope_at(run, "train")->wall_ns);
-    assert_ns(scope_at(run, "train/request/child")->concurrent_ns,
-              scope_at(run, "train/request/child")->wall_ns);
-    assert_true(isnan(request->energy_j));
-    assert_true(all_ns(request) >= request->wall_max_ns);
+    resmon_run_scope request = scope_at(run, "train/request");
+    resmon_run_scope query = scope_at(run, "train/request/query");
+    assert_int_equal(request.calls, 2);
+    assert_int_equal(request.open, 0);
+    assert_true(request.open_ns == 0.0);
+    assert_ns(request.concurrent_ns, request.wall_ns);
+    assert_true(query.concurrent_ns == 0.0);
+    assert_ns(request.self_ns, fmax(request.wall_ns - query.wall_ns, 0.0));
+    assert_ns(scope_at(run, "train").self_ns, scope_at(run, "train").wall_ns);
+    assert_ns(scope_at(run, "train/request/child").concurrent_ns,
+              scope_at(run, "train/request/child").wall_ns);
+    assert_true(isnan(request.energy_j));
+    assert_true(request.wall_ns >= request.wall_max_ns);
     resmon_run_free(run);
 }
 
@@ -618,15 +507,15 @@ TEST(tasks_outlive_threads)
         in_thread(begin_task, &made[i]);
     }
     resmon_run *run = scopes_of(monitor);
-    assert_int_equal(scope_at(run, "request")->open, 10);
-    assert_int_equal(scope_at(run, "request")->calls, 10);
+    assert_int_equal(scope_at(run, "request").open, 10);
+    assert_int_equal(scope_at(run, "request").calls, 10);
     resmon_run_free(run);
     for (size_t i = 0; i < 9; i++) {
         in_thread(end_task, made[i]);
     }
     run = finished(monitor);
-    assert_int_equal(scope_at(run, "request")->open, 1);
-    assert_int_equal(scope_at(run, "request")->calls, 10);
+    assert_int_equal(scope_at(run, "request").open, 1);
+    assert_int_equal(scope_at(run, "request").calls, 10);
     resmon_task_end(made[9]); /* after the stop */
     resmon_run_free(run);
 }
@@ -643,8 +532,8 @@ TEST(a_task_inside_of_one_of_its_name_is_a_part_of_that)
     resmon_task_end(inner);
     resmon_task_end(outer);
     resmon_run *run = finished(monitor);
-    assert_int_equal(run->scope_count, 1);
-    assert_int_equal(scope_at(run, "fib")->calls, 2);
+    assert_int_equal(resmon_run_scope_count(run), 1);
+    assert_int_equal(scope_at(run, "fib").calls, 2);
     resmon_run_free(run);
 }
 
@@ -658,23 +547,23 @@ TEST(a_thread_does_a_part_of_a_task)
     uint64_t part = resmon_scope_begin_under(site("parse"), here, RESMON_INSIDE);
     uint64_t folded = resmon_scope_begin_under(site("parse"), resmon_scope_here(), RESMON_INSIDE);
     resmon_run *run = scopes_of(monitor);
-    assert_int_equal(scope_at(run, "loop/request/parse")->open, 1);
-    assert_true(scope_at(run, "loop/request/parse")->concurrent_ns == 0.0);
-    assert_ns(scope_at(run, "loop")->self_ns,
-              scope_at(run, "loop")->open_ns - scope_at(run, "loop/request/parse")->open_ns);
+    assert_int_equal(scope_at(run, "loop/request/parse").open, 1);
+    assert_true(scope_at(run, "loop/request/parse").concurrent_ns == 0.0);
+    assert_ns(scope_at(run, "loop").self_ns,
+              scope_at(run, "loop").open_ns - scope_at(run, "loop/request/parse").open_ns);
     resmon_run_free(run);
     resmon_scope_end(folded);
     resmon_scope_end(part);
     resmon_task_end(request);
     resmon_scope_end(loop);
     run = finished(monitor);
-    const resmon_run_scope *parse = scope_at(run, "loop/request/parse");
-    assert_int_equal(parse->calls, 1);
-    assert_int_equal(parse->folded, 1);
-    assert_true(parse->concurrent_ns == 0.0);
-    assert_ns(scope_at(run, "loop/request")->self_ns,
-              scope_at(run, "loop/request")->wall_ns - parse->wall_ns);
-    assert_ns(scope_at(run, "loop")->self_ns, scope_at(run, "loop")->wall_ns - parse->wall_ns);
+    resmon_run_scope parse = scope_at(run, "loop/request/parse");
+    assert_int_equal(parse.calls, 1);
+    assert_int_equal(parse.folded, 1);
+    assert_true(parse.concurrent_ns == 0.0);
+    assert_ns(scope_at(run, "loop/request").self_ns,
+              scope_at(run, "loop/request").wall_ns - parse.wall_ns);
+    assert_ns(scope_at(run, "loop").self_ns, scope_at(run, "loop").wall_ns - parse.wall_ns);
     resmon_run_free(run);
 }
 
@@ -686,10 +575,10 @@ TEST(tasks_have_the_meters_of_the_process)
     resmon_task *outer = task(0, "request", 0);
     in_thread(end_task, outer);
     resmon_run *run = finished(monitor);
-    const resmon_run_scope *request = scope_at(run, "request");
-    assert_int_equal(request->cpu_calls, 0); /* no thread is in it all the time */
-    assert_int_equal(request->rss_calls, 1);
-    assert_true(request->io_calls <= 1); /* where there is I/O accounting */
+    resmon_run_scope request = scope_at(run, "request");
+    assert_int_equal(request.cpu_calls, 0); /* no thread is in it all the time */
+    assert_int_equal(request.rss_calls, 1);
+    assert_true(request.io_calls <= 1); /* where there is I/O accounting */
     resmon_run_free(run);
 }
 
@@ -708,8 +597,8 @@ TEST(tasks_that_failed_are_counted)
     in_thread(fail_and_end_task, task(0, "request", 0));
     resmon_task_end(task(0, "request", 0));
     resmon_run *run = finished(monitor);
-    assert_int_equal(scope_at(run, "request")->calls, 2);
-    assert_int_equal(scope_at(run, "request")->failed, 1);
+    assert_int_equal(scope_at(run, "request").calls, 2);
+    assert_int_equal(scope_at(run, "request").failed, 1);
     resmon_run_free(run);
 }
 
@@ -728,7 +617,7 @@ TEST(tasks_without_a_monitor_are_nothing)
     resmon_monitor *second = started();
     resmon_task_end(made); /* of a session that is over */
     resmon_run *run = finished(second);
-    assert_int_equal(run->scope_count, 0);
-    assert_int_equal(run->info.stale_ends, 1);
+    assert_int_equal(resmon_run_scope_count(run), 0);
+    assert_int_equal(info_of(run).stale_ends, 1);
     resmon_run_free(run);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * os/appendfile, os/outfile, sink/saver: records that are whole, locks that hold,
+ * os/appendfile, os/outfile, sink/files: records that are whole, locks that hold,
  * places that are looked at, and no other file than the one that is meant.
  */
 #define _GNU_SOURCE /* RLIM_SAVED_MAX and friends */
@@ -15,10 +15,9 @@
 #include <unistd.h>
 
 #include "base/fault.h"
-#include "os/appendfile.h"
-#include "os/infile.h"
+#include "os/file.h"
 #include "os/outfile.h"
-#include "sink/saver.h"
+#include "sink/sinks.h"
 
 static void assert_content(const char *path, const char *expected)
 {

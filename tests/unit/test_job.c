@@ -3,6 +3,7 @@
  * job/detect: each batch system and launcher by the variables that it sets, who wins where several
  * are there, and that garbage in a variable is a variable that is not set.
  */
+#include "faults.h"
 #include "test.h"
 
 #include <fcntl.h>
@@ -10,7 +11,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/fault.h"
 #include "job_environment.h"
 
 struct expected {
@@ -548,6 +548,15 @@ TEST(bad_arguments)
     assert_null(resmon_job_host(NULL, 0));
 }
 
+static resmon_status detect_and_free(void *environment)
+{
+    resmon_job *job = NULL;
+    resmon_status status = rm_job_detect(environment, &job);
+    assert_true((status == RESMON_OK) == (job != NULL));
+    rm_job_free(job);
+    return status;
+}
+
 TEST(no_memory)
 {
     static const char *const variables[] = {SRUN, "PBS_JOBID=1", NULL};
@@ -557,19 +566,7 @@ TEST(no_memory)
         struct made_environment made;
         (void)make_environment(&made, environments[e], "n2");
         made.view.root = test_directory;
-        bool has_fired = true;
-        for (int64_t k = 0; has_fired; k++) {
-            resmon_job *job = NULL;
-            int64_t before = rm_fault_live(0);
-            rm_fault_arm(RM_FAULT_ALLOC, k);
-            resmon_status status = rm_job_detect(&made.view, &job);
-            has_fired = rm_fault_fired(RM_FAULT_ALLOC);
-            rm_fault_arm(RM_FAULT_ALLOC, -1);
-            assert_status(has_fired ? RESMON_ENOMEM : RESMON_OK, status);
-            assert_true(has_fired == (job == NULL));
-            rm_job_free(job);
-            assert_int_equal(rm_fault_live(0), before);
-        }
+        fail_each(RM_FAULT_ALLOC, detect_and_free, &made.view, 2);
     }
 }
 

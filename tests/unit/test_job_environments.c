@@ -11,7 +11,7 @@
 #include "base/compiler.h"
 #include "base/parse.h"
 #include "job/detect.h"
-#include "os/infile.h"
+#include "os/file.h"
 
 #define LONGEST_FILE   ((size_t)1 << 16)
 #define MOST_VARIABLES 256

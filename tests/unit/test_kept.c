@@ -13,7 +13,6 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/timerfd.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/compiler.h"
@@ -215,9 +214,7 @@ static void *keep_privately(void *context)
 TEST(a_table_of_its_own)
 {
     struct rm_kept kept = {0};
-    pthread_t thread;
-    assert_int_equal(pthread_create(&thread, NULL, keep_privately, &kept), 0);
-    assert_int_equal(pthread_join(thread, NULL), 0);
+    in_thread(keep_privately, &kept);
     if (is_without_close_range()) {
         assert_null(kept.table);
     }
@@ -266,9 +263,7 @@ TEST(what_threads_of_two_tables_read_stays_open_once)
     rm_rss_mark_open(&mark, &peak);
     int before = count_descriptors();
     for (int i = 0; i < 5; i++) {
-        pthread_t thread;
-        assert_int_equal(pthread_create(&thread, NULL, read_with_a_table_of_its_own, &mark), 0);
-        assert_int_equal(pthread_join(thread, NULL), 0);
+        in_thread(read_with_a_table_of_its_own, &mark);
         assert_true(rm_rss_mark_rss(&mark) > 0);
         rm_rss_mark_reset(&mark);
     }
@@ -311,18 +306,14 @@ static void *hold_once(void *context)
 TEST(stand_ins_last_as_long_as_somebody_needs_them)
 {
     int saved = close_stdin();
-    pthread_t thread;
     rm_kept_hold_standard();
-    assert_int_equal(pthread_create(&thread, NULL, hold_once, NULL), 0);
-    assert_int_equal(pthread_join(thread, NULL), 0);
+    in_thread(hold_once, NULL);
     assert_true(is_stdin_open());
     pid_t child = fork();
     if (child == 0) {
         _exit(is_stdin_open() ? 1 : 0);
     }
-    int status = 0;
-    assert_int_equal(waitpid(child, &status, 0), child);
-    assert_int_equal(status, 0);
+    assert_exits(child, 0);
     rm_kept_release_standard();
     assert_false(is_stdin_open());
     restore_stdin(saved);

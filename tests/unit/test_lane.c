@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * engine/lane by itself: queues that are full, sinks that have nothing or fail at any point, and
- * ends without a beginning.  (Lanes in a monitor: test_delivery.)
+ * engine/lane by itself: ends without a beginning, captures and drafts.  (Lanes in a monitor, with
+ * sinks that fail, hang or are late: test_delivery, test_monitor.)
  */
 #include "test.h"
 
@@ -10,14 +10,12 @@
 #include <stdbool.h>
 
 #include "base/clock.h"
-#include "base/deadline.h"
 #include "base/fault.h"
 #include "engine/lane.h"
 #include "run/run.h"
 
 #define COLUMNS  2
 #define INTERVAL (10 * RM_NS_PER_MS)
-#define QUEUE    1000 /* ten seconds of that */
 #define PATIENCE (60 * RM_NS_PER_S)
 
 static resmon_run *columns;
@@ -149,80 +147,6 @@ static resmon_status end(struct rm_lane *lane, resmon_run *run)
     return rm_lane_wait(lane, until_ns);
 }
 
-/* ---- the queue ------------------------------------------------------------------------------ */
-
-TEST(everything_comes_in_order)
-{
-    struct sink sink = {0};
-    struct rm_lane *lane = lane_of(&whole, &sink);
-    const struct rm_lane_terms terms = terms_now();
-    assert_true(rm_lane_wants_rows(lane));
-    assert_ok(rm_lane_start(lane, &terms));
-    for (int64_t t = 0; t < 300; t += 3) {
-        put_row(lane, t);
-        rm_lane_tag(lane, t + 1, "a tag");
-    }
-    assert_ok(end(lane, columns));
-    assert_int_equal(sink.starts, 1);
-    assert_int_equal(sink.rows, 100);
-    assert_int_equal(sink.tags, 100);
-    assert_int_equal(sink.disorder, 0);
-    assert_near(sink.sum, 150.0, 0.0);
-    assert_int_equal(sink.stops, 1);
-    assert_int_equal(sink.flushes, 1);
-    assert_int_equal(sink.closes, 0);
-    rm_lane_free(lane);
-    assert_int_equal(sink.closes, 1);
-}
-
-/* What the queue had room for comes; the rest is counted, and the sink is told. */
-TEST(a_full_queue_drops_and_counts)
-{
-    sem_t gate, entered;
-    struct sink sink = {.gate = &gate, .signal = &entered};
-    assert_int_equal(sem_init(&gate, 0, 0), 0);
-    assert_int_equal(sem_init(&entered, 0, 0), 0);
-    resmon_sink_ops rows_only = {
-        .struct_size = sizeof rows_only, .rows = on_rows, .close = on_close};
-    struct rm_lane *lane = lane_of(&rows_only, &sink);
-    const struct rm_lane_terms terms = terms_now();
-    assert_ok(rm_lane_start(lane, &terms));
-    put_row(lane, 0);
-    (void)sem_wait(&entered);
-    for (int64_t t = 1; t < 3000; t++) {
-        put_row(lane, t);
-    }
-    uint64_t dropped = rm_lane_dropped(lane);
-    assert_true(dropped >= 3000 - 1024 && dropped <= 3000 - QUEUE);
-    (void)sem_post(&gate);
-    assert_ok(end(lane, columns));
-    assert_int_equal(sink.rows + dropped, 3000);
-    assert_int_equal(sink.dropped, dropped);
-    assert_int_equal(sink.disorder, 0);
-    rm_lane_free(lane);
-    (void)sem_destroy(&gate);
-    (void)sem_destroy(&entered);
-}
-
-TEST(who_wants_nothing_is_given_nothing)
-{
-    struct sink sink = {0};
-    const resmon_sink_ops nothing = {.struct_size = sizeof nothing};
-    resmon_sink_info info = {.struct_size = sizeof info};
-    struct rm_lane *lane = lane_of(&nothing, &sink);
-    const struct rm_lane_terms terms = terms_now();
-    assert_false(rm_lane_wants_rows(lane));
-    assert_ok(rm_lane_start(lane, &terms));
-    put_row(lane, 0);
-    rm_lane_tag(lane, 0, "a tag");
-    assert_int_equal(rm_lane_dropped(lane), 0);
-    assert_ok(end(lane, columns));
-    rm_lane_get(lane, 0, &info);
-    assert_string_equal(info.name, "callback");
-    assert_int_equal(info.calls, 0);
-    rm_lane_free(lane);
-}
-
 /* ---- ends without a beginning --------------------------------------------------------------- */
 
 TEST(a_lane_that_never_started)
@@ -272,98 +196,6 @@ TEST(a_start_that_fails)
     rm_fault_arm(RM_FAULT_ALLOC, 0);
     assert_null(rm_lane_new("rm-test"));
     rm_fault_arm(RM_FAULT_ALLOC, -1);
-}
-
-/* ---- sinks that fail ------------------------------------------------------------------------ */
-
-TEST(a_sink_whose_start_fails_is_off)
-{
-    struct sink bad = {.start_answer = RESMON_EACCES};
-    struct sink good = {0};
-    resmon_sink_info info = {.struct_size = sizeof info};
-    struct rm_lane *lane = lane_of(&whole, &bad);
-    const struct rm_lane_terms terms = terms_now();
-    assert_int_equal(rm_lane_add(lane, &whole, &good), 1);
-    assert_ok(rm_lane_start(lane, &terms));
-    put_row(lane, 0);
-    rm_lane_tag(lane, 1, "a tag");
-    assert_status(RESMON_EACCES, end(lane, columns));
-    rm_lane_get(lane, 0, &info);
-    assert_int_equal(info.is_off, 1);
-    assert_int_equal(info.status, RESMON_EACCES);
-    assert_int_equal(info.calls, 1);
-    assert_int_equal(bad.rows + bad.tags + bad.stops + bad.flushes, 0);
-    assert_int_equal(good.rows + good.tags + good.stops + good.flushes, 4);
-    rm_lane_get(lane, 1, &info);
-    assert_int_equal(info.is_off, 0);
-    assert_int_equal(info.status, RESMON_OK);
-    assert_string_equal(info.reason, "");
-    assert_int_equal(info.calls, 5);
-    assert_true(info.longest_ns <= info.busy_ns);
-    rm_lane_free(lane);
-    assert_int_equal(bad.closes + good.closes, 2);
-}
-
-static int warnings;
-
-static void on_log(void *context, int32_t level, const char *text)
-{
-    (void)context;
-    (void)__atomic_add_fetch(&warnings, level <= RESMON_LOG_WARNING && text[0] != '\0' ? 1 : 0,
-                             __ATOMIC_SEQ_CST);
-}
-
-/* A hundred failures of the same kind are one message, and end neither the sink nor the run. */
-TEST(failures_are_counted_and_said_once)
-{
-    struct sink sink = {.rows_answer = RESMON_ENOSPC};
-    resmon_sink_info info = {.struct_size = sizeof info};
-    char name[300];
-    memset(name, 'n', sizeof name - 1);
-    name[sizeof name - 1] = '\0';
-    resmon_sink_ops ops = whole;
-    ops.name = name;
-    struct rm_lane *lane = lane_of(&ops, &sink);
-    memset(name, '#', sizeof name - 1); /* it was copied */
-    const struct rm_lane_terms terms = terms_now();
-    warnings = 0;
-    resmon_set_log(on_log, NULL, RESMON_LOG_WARNING);
-    assert_ok(rm_lane_start(lane, &terms));
-    for (int64_t t = 0; t < 100; t++) {
-        put_row(lane, t);
-    }
-    assert_ok(end(lane, columns)); /* the end was well */
-    resmon_set_log(NULL, NULL, 0);
-    rm_lane_get(lane, 0, &info);
-    assert_int_equal(sink.rows, 100);
-    assert_int_equal(info.failures, 100);
-    assert_int_equal(info.status, RESMON_ENOSPC);
-    assert_non_null(strstr(info.reason, "/nonexistent/place"));
-    assert_int_equal(strlen(info.name), sizeof info.name - 1);
-    assert_int_equal(info.name[0], 'n');
-    assert_int_equal(warnings, 1);
-    rm_lane_free(lane);
-}
-
-/* The first to fail at the end is told of; the others are called all the same. */
-TEST(the_end_of_many)
-{
-    struct sink sinks[RM_MAX_SINKS] = {{0}};
-    struct rm_lane *lane = rm_lane_new("rm-test");
-    const struct rm_lane_terms terms = terms_now();
-    for (size_t i = 0; i < RM_MAX_SINKS; i++) {
-        sinks[i].stop_answer = i == 3 ? RESMON_EREMOTE : RESMON_OK;
-        sinks[i].flush_answer = i == 5 ? RESMON_ENET : RESMON_OK;
-        assert_int_equal(rm_lane_add(lane, &whole, &sinks[i]), i);
-    }
-    assert_ok(rm_lane_start(lane, &terms));
-    assert_status(RESMON_EREMOTE, end(lane, columns));
-    assert_non_null(strstr(resmon_last_error(), "sink whole: "));
-    assert_ok(rm_lane_wait(lane, 0)); /* nothing is left to wait for */
-    rm_lane_free(lane);
-    for (size_t i = 0; i < RM_MAX_SINKS; i++) {
-        assert_int_equal(sinks[i].stops + sinks[i].flushes + sinks[i].closes, 3);
-    }
 }
 
 static resmon_status end_status_of(struct rm_lane *lane, size_t index)
@@ -511,44 +343,6 @@ TEST(snapshots_come_beside_rows_without_end)
     assert_true(sink.rows > 0 && sink.snapshots > 0);
     rm_lane_free(busy_lane);
     (void)sem_destroy(&seen);
-}
-
-/* ---- left behind ---------------------------------------------------------------------------- */
-
-/* A sink that sits in a row: what was queued behind it is delivered once it returns, and its memory
- * is there until then. */
-TEST(a_sink_that_sits_in_a_row)
-{
-    sem_t gate, signal;
-    static struct sink sink, next;
-    resmon_sink_info info = {.struct_size = sizeof info};
-    assert_int_equal(sem_init(&gate, 0, 0), 0);
-    assert_int_equal(sem_init(&signal, 0, 0), 0);
-    sink = (struct sink){.gate = &gate, .signal = &signal};
-    struct rm_lane *lane = lane_of(&whole, &sink);
-    const struct rm_lane_terms terms = terms_now();
-    assert_int_equal(rm_lane_add(lane, &whole, &next), 1);
-    assert_ok(rm_lane_start(lane, &terms));
-    put_row(lane, 0);
-    put_row(lane, 1);
-    (void)sem_wait(&signal); /* start */
-    (void)sem_wait(&signal); /* and it sits */
-    rm_lane_finish(lane, columns, 0);
-    assert_status(RESMON_ETIMEDOUT, rm_lane_wait(lane, rm_clock_monotonic_ns()));
-    assert_non_null(strstr(resmon_last_error(), "sink whole did not return in time"));
-    rm_lane_get(lane, 0, &info);
-    assert_int_equal(info.is_off, 1);
-    assert_int_equal(info.status, RESMON_ETIMEDOUT);
-    assert_int_equal(end_status_of(lane, 0), RESMON_ETIMEDOUT);
-    assert_int_equal(end_status_of(lane, 1), RESMON_ETIMEDOUT); /* its turn did not come */
-    rm_lane_free(lane);
-    assert_int_equal(__atomic_load_n(&sink.closes, __ATOMIC_SEQ_CST), 0);
-    (void)sem_post(&gate);
-    while (__atomic_load_n(&sink.closes, __ATOMIC_SEQ_CST) == 0) {
-        (void)sched_yield();
-    }
-    assert_int_equal(sink.rows, 1); /* it is off: nothing more */
-    assert_int_equal(sink.stops, 0);
 }
 
 FIXTURE(set_up)

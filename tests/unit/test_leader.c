@@ -176,7 +176,6 @@ TEST(another_process_takes_over_after_a_kill)
 
 TEST(a_child_does_not_inherit_the_leadership)
 {
-    int status;
     resmon_job *job = locked_job();
     struct rm_leader leader = take(job);
     pid_t child = fork();
@@ -185,8 +184,7 @@ TEST(a_child_does_not_inherit_the_leadership)
         rm_leader_free(&leader); /* the parent's lock and file stay */
         _exit(leads ? 1 : 0);
     }
-    assert_int_equal(waitpid(child, &status, 0), child);
-    assert_int_equal(status, 0);
+    assert_exits(child, 0);
     assert_true(rm_leader_leads(&leader));
     assert_false(other_process_leads(job));
     rm_leader_free(&leader);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Monitors in a time that is made (base/made_time): hours of samples, halving and snapshots, pauses
+ * Monitors in a time that is made (base/clock): hours of samples, halving and snapshots, pauses
  * of the machine, a wall clock that is set, what samples cost.  Each figure is exact on every host.
  */
 #include "runs.h"
 
 #include "made_time.h"
 #include "run/run.h"
-#include "store/small_records.h"
+#include "store/run_records.h"
 
 #define S  RM_NS_PER_S
 #define MS RM_NS_PER_MS

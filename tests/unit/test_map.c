@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * base/map, and what stands on it (base/intern): against a model that looks
+ * base/map, the table and the numbering of keys: against a model that looks
  * through a list, with hashes that collide; and each allocation fails once.
  */
 #include "test.h"
 
 #include "base/fault.h"
-#include "base/hash.h"
-#include "base/intern.h"
 #include "base/map.h"
 #include "random.h"
 

@@ -7,7 +7,9 @@
 
 #include <stdlib.h>
 
+#include "made_table.h"
 #include "merge/merge.h"
+#include "merge/steps.h"
 #include "metric/metric.h"
 #include "run/record.h"
 #include "run/scope_sums.h"
@@ -185,16 +187,7 @@ static struct resmon_run *make(const struct made *made)
     run->info.samples = made->rows;
     run->end.reason = made->reason;
     say_facts(run, made);
-    run->columns = rm_arena_alloc(&run->strings, COLUMNS, sizeof *run->columns);
-    run->t_first = rm_arena_alloc(&run->strings, made->rows, sizeof *run->t_first);
-    run->t_last = rm_arena_alloc(&run->strings, made->rows, sizeof *run->t_last);
-    run->row_samples = rm_arena_alloc(&run->strings, made->rows, sizeof *run->row_samples);
-    run->values =
-        rm_arena_alloc(&run->strings, made->rows * COLUMNS * RM_SERIES_KINDS, sizeof(double));
-    assert_true(run->columns != NULL && run->t_first != NULL && run->t_last != NULL &&
-                run->row_samples != NULL && run->values != NULL);
-    run->column_count = COLUMNS;
-    run->row_count = made->rows;
+    made_table(run, COLUMNS, made->rows);
     for (size_t i = 0; i < made->rows; i++) {
         run->t_first[i] = (int64_t)i * made->interval_ms * MS;
         run->t_last[i] = (int64_t)(i + 1) * made->interval_ms * MS;

@@ -15,7 +15,6 @@ TEST_FILE(.skipped = "this build has no JSON (cJSON), and so nothing for MLflow"
 #include <sys/stat.h>
 
 #include "base/clock.h"
-#include "base/deadline.h"
 #include "base/fault.h"
 #include "base/text.h"
 #include "format/json.h"
@@ -135,22 +134,6 @@ static void converse(const struct step *steps, size_t count, unsigned retries,
     {                                                                 \
         .code = 404, .body = ERROR("RESOURCE_DOES_NOT_EXIST", "none") \
     }
-
-TEST(the_default_experiment)
-{
-    set_wanted(RM_MLFLOW_MAKE, "", 0);
-    CONVERSE(0, RESMON_OK, "r1",
-             {{"POST " API "runs/create",
-               {.body = RUN("r1")},
-               "{\"experiment_id\":\"0\",\"run_name\":\"r\",\"tags\":[]}"}});
-    end();
-    (void)snprintf(config.experiment_id, sizeof config.experiment_id, "42");
-    CONVERSE(0, RESMON_OK, "r1",
-             {{"POST " API "runs/create",
-               {.body = RUN("r1")},
-               "{\"experiment_id\":\"42\",\"run_name\":\"r\",\"tags\":[]}"}});
-    end();
-}
 
 static void name_experiment(void)
 {
@@ -282,17 +265,6 @@ TEST(an_answer_that_was_lost)
     end();
 }
 
-TEST(a_run_that_is_refused)
-{
-    set_wanted(RM_MLFLOW_MAKE, "", 0);
-    CONVERSE(3, RESMON_EREMOTE, "BAD_REQUEST: no such experiment",
-             {{"POST " API "runs/create",
-               {.code = 400, .body = ERROR("BAD_REQUEST", "no such experiment")},
-               NULL}});
-    assert_true(client.is_refused);
-    end();
-}
-
 /* The server said yes, in words that are none: the next attempt looks for what that one made. */
 TEST(a_yes_that_is_not_understood)
 {
@@ -355,41 +327,6 @@ static resmon_status send_item(enum rm_mlflow_call call, const char *body)
     const struct rm_mlflow_item item = {
         .call = call, .path = "resmon/run.json", .body = body, .length = strlen(body)};
     return rm_mlflow_send(&client, &item, RM_DEADLINE_NONE);
-}
-
-TEST(items)
-{
-    static const struct tiny_answer answers[] = {
-        {.body = "{}"},
-        {.body = "{}"},
-        {.body = "{}"},
-        {.code = 400, .body = ERROR("INVALID_PARAMETER_VALUE", "bad name")},
-        {.code = 503, .body = "<html><b>later</b>\n  please</html>"},
-        {.code = 413}};
-    static const struct step steps[] = {
-        {"POST " API "runs/log-batch", {0}, "{\"run_id\":\"r1\",\"metrics\":[]}"},
-        {"POST " API "runs/update", {0}, "{\"run_id\":\"r1\",\"status\":\"FINISHED\"}"},
-        {"PUT /api/2.0/mlflow-artifacts/artifacts/0/a/resmon/run.json HTTP", {0}, "{\"a\":1}"},
-        {"POST " API "runs/log-batch", {0}, NULL},
-        {"POST " API "runs/log-batch", {0}, NULL},
-        {"POST " API "runs/log-batch", {0}, NULL}};
-    begin(answers, 6, 0);
-    (void)snprintf(client.run_id, sizeof client.run_id, "r1");
-    (void)snprintf(client.artifact_uri, sizeof client.artifact_uri, "mlflow-artifacts:/0/a");
-    assert_ok(send_item(RM_MLFLOW_LOG_BATCH, "\"metrics\":[]}"));
-    assert_ok(send_item(RM_MLFLOW_UPDATE, "\"status\":\"FINISHED\"}"));
-    assert_ok(send_item(RM_MLFLOW_ARTIFACT, "{\"a\":1}"));
-    assert_status(RESMON_EREMOTE, send_item(RM_MLFLOW_LOG_BATCH, "\"metrics\":[]}"));
-    assert_true(client.is_refused);
-    assert_non_null(strstr(resmon_last_error(), "runs/log-batch: HTTP 400 INVALID_PARAMETER_VALUE: "
-                                                "bad name"));
-    assert_status(RESMON_EREMOTE, send_item(RM_MLFLOW_LOG_BATCH, "\"metrics\":[]}"));
-    assert_false(client.is_refused);
-    assert_non_null(strstr(resmon_last_error(), "HTTP 503: later please"));
-    assert_status(RESMON_EREMOTE, send_item(RM_MLFLOW_LOG_BATCH, "\"metrics\":[]}"));
-    assert_int_equal(client.reply.code, 413);
-    check_steps(steps, 6);
-    end();
 }
 
 /* Only the tracking server's own; nothing of ours goes to another one. */

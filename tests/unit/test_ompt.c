@@ -5,11 +5,10 @@
  * one).
  */
 #define _GNU_SOURCE
-#include "runs.h"
+#include "scopes.h"
 
 #include <pthread.h>
 
-#include "run/run.h"
 #include "sanitizer.h"
 #include "scope/ompt.h"
 
@@ -88,26 +87,6 @@ static resmon_monitor *started(void)
     return start_with(&(resmon_monitor_options){.scopes = RESMON_METER_WALL});
 }
 
-static const resmon_run_scope *child_of(const resmon_run *run, int64_t parent, const char *name)
-{
-    const resmon_run_scope *found = NULL;
-    for (size_t i = 0; i < run->scope_count; i++) {
-        if (run->scopes[i].parent == parent && strcmp(run->scopes[i].name, name) == 0) {
-            assert_null(found);
-            found = &run->scopes[i];
-        }
-    }
-    if (found == NULL) {
-        fail_msg("no scope %s inside of %lld", name, (long long)parent);
-    }
-    return found;
-}
-
-static int64_t index_of(const resmon_run *run, const resmon_run_scope *scope)
-{
-    return (int64_t)(scope - run->scopes);
-}
-
 /* ---- regions -------------------------------------------------------------------------------- */
 
 struct region {
@@ -130,10 +109,8 @@ static void *run_worker(void *region_)
     barrier(&region->parallel, &task, region->kind, NULL);
     resmon_run *run = NULL;
     assert_ok(resmon_monitor_scopes(region->monitor, &run));
-    const resmon_run_scope *outer = child_of(run, -1, "train");
-    const resmon_run_scope *parallel = child_of(run, index_of(run, outer), "omp parallel");
-    assert_int_equal(parallel->open,
-                     1); /* that of thread 0: it waits for the next region outside */
+    resmon_run_scope parallel = scope_at(run, "train/omp parallel");
+    assert_int_equal(parallel.open, 1); /* that of thread 0: it waits for the next region outside */
     resmon_run_free(run);
     end_implicit(&task, 1); /* told when the next one comes */
     return NULL;
@@ -154,15 +131,14 @@ static void run_region(int kind)
         end_implicit(&task, 0);
     }
     resmon_run *run = finish(region.monitor);
-    assert_int_equal(run->scope_count, 3);
-    const resmon_run_scope *outer = child_of(run, -1, "train");
-    const resmon_run_scope *parallel = child_of(run, index_of(run, outer), "omp parallel");
-    const resmon_run_scope *chunk = child_of(run, index_of(run, parallel), "chunk");
-    assert_int_equal(parallel->calls, 2);
-    assert_int_equal(parallel->threads, 2);
-    assert_int_equal(chunk->calls, 2);
-    assert_true(parallel->concurrent_ns > 0.0 && parallel->concurrent_ns < parallel->wall_ns);
-    assert_int_equal(run->info.stale_ends + run->info.misordered_ends, 0);
+    assert_int_equal(resmon_run_scope_count(run), 3);
+    resmon_run_scope parallel = scope_at(run, "train/omp parallel");
+    resmon_run_scope chunk = scope_at(run, "train/omp parallel/chunk");
+    assert_int_equal(parallel.calls, 2);
+    assert_int_equal(parallel.threads, 2);
+    assert_int_equal(chunk.calls, 2);
+    assert_true(parallel.concurrent_ns > 0.0 && parallel.concurrent_ns < parallel.wall_ns);
+    assert_int_equal(info_of(run).stale_ends + info_of(run).misordered_ends, 0);
     resmon_run_free(run);
 }
 
@@ -194,9 +170,9 @@ TEST(nested_regions_are_one)
     end_implicit(&inner_task, 0);
     end_implicit(&task, 0);
     resmon_run *run = finish(monitor);
-    assert_int_equal(run->scope_count, 1);
-    assert_int_equal(run->scopes[0].calls, 2);
-    assert_int_equal(run->scopes[0].folded, 1);
+    assert_int_equal(resmon_run_scope_count(run), 1);
+    assert_int_equal(scope_of(run, 0).calls, 2);
+    assert_int_equal(scope_of(run, 0).folded, 1);
     resmon_run_free(run);
 }
 
@@ -236,14 +212,13 @@ TEST(tasks_are_below_where_they_were_created)
         end_implicit(&implicit, 0);
     }
     resmon_run *run = finish(region.monitor);
-    const resmon_run_scope *outer = child_of(run, -1, "train");
-    const resmon_run_scope *parallel = child_of(run, index_of(run, outer), "omp parallel");
-    const resmon_run_scope *task = child_of(run, index_of(run, parallel), "omp task");
-    assert_int_equal(run->scope_count, 4);
-    assert_int_equal(parallel->calls, 2);
-    assert_int_equal(task->calls, 3);
-    assert_int_equal(child_of(run, index_of(run, task), "item")->calls, 1);
-    assert_int_equal(run->info.stale_ends + run->info.misordered_ends, 0);
+    resmon_run_scope parallel = scope_at(run, "train/omp parallel");
+    resmon_run_scope task = scope_at(run, "train/omp parallel/omp task");
+    assert_int_equal(resmon_run_scope_count(run), 4);
+    assert_int_equal(parallel.calls, 2);
+    assert_int_equal(task.calls, 3);
+    assert_int_equal(scope_at(run, "train/omp parallel/omp task/item").calls, 1);
+    assert_int_equal(info_of(run).stale_ends + info_of(run).misordered_ends, 0);
     resmon_run_free(run);
 }
 
@@ -260,9 +235,9 @@ TEST(a_region_may_outlive_a_monitor)
     begin_region(&parallel);
     begin_implicit(&parallel, &task, 0);
     resmon_run *run = finish(monitor);
-    assert_int_equal(run->scope_count, 1);
-    assert_int_equal(run->scopes[0].calls, 2);
-    assert_int_equal(run->scopes[0].open, 1);
+    assert_int_equal(resmon_run_scope_count(run), 1);
+    assert_int_equal(scope_of(run, 0).calls, 2);
+    assert_int_equal(scope_of(run, 0).open, 1);
     resmon_run_free(run);
     schedule(&task, SWITCH, &explicit_task);
     schedule(&explicit_task, RM_OMPT_TASK_COMPLETE, &task);
@@ -272,7 +247,7 @@ TEST(a_region_may_outlive_a_monitor)
     ((rm_ompt_implicit_task)callbacks[RM_OMPT_IMPLICIT_TASK])(RM_OMPT_BEGIN, &parallel, &initial, 1,
                                                               1, RM_OMPT_TASK_INITIAL);
     run = finish(monitor);
-    assert_int_equal(run->scope_count, 0);
+    assert_int_equal(resmon_run_scope_count(run), 0);
     resmon_run_free(run);
 }
 

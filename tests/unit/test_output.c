@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * base/output, base/deadline, and what base/buffer writes for JSON and for URLs.
+ * Outputs, deadlines, and what base/buffer writes for JSON and for URLs.
  */
 #include "test.h"
 
@@ -9,9 +9,8 @@
 
 #include "base/buffer.h"
 #include "base/clock.h"
-#include "base/deadline.h"
 #include "base/fault.h"
-#include "base/output.h"
+#include "base/text.h"
 #include "format/json.h"
 #include "random.h"
 

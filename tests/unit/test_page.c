@@ -8,11 +8,11 @@
 
 #include "made_profile.h"
 #include "made_run.h"
-#include "view/flame.h"
+#include "made_table.h"
+#include "view/builders.h"
+#include "view/charts.h"
 #include "view/plots.h"
-#include "view/scopes.h"
-#include "view/text.h"
-#include "view/view.h"
+#include "view/renderers.h"
 
 #define MOST ((size_t)64 << 20)
 
@@ -25,11 +25,7 @@ static struct resmon_run *column_run(size_t rows, double step_s)
     assert_non_null(run);
     run->info.state = "stopped";
     run->info.label = "";
-    run->columns = rm_arena_alloc(&run->strings, 1, sizeof *run->columns);
-    run->t_last = rm_arena_alloc(&run->strings, rows, sizeof *run->t_last);
-    run->values = rm_arena_alloc(&run->strings, rows * RM_SERIES_KINDS, sizeof *run->values);
-    run->column_count = 1;
-    run->row_count = rows;
+    made_table(run, 1, rows);
     for (size_t row = 0; row < rows; row++) {
         run->t_last[row] = (int64_t)((double)row * step_s * 1e9);
         for (int kind = 0; kind < RM_SERIES_KINDS; kind++) {
@@ -143,33 +139,6 @@ static const struct rm_box *box_named(const struct rm_boxes *boxes, const char *
     return NULL;
 }
 
-TEST(boxes)
-{
-    struct rm_page page = {.title = ""};
-    struct resmon_run *run = made_profile("/src/train.c");
-    const struct rm_subject subject = subject_of(&page, run);
-    const struct rm_flame *flame = rm_flame_of(&subject, RESMON_STACK_CPU, 4000);
-    const struct rm_boxes boxes = flame->boxes;
-    assert_int_equal(boxes.items[0].kind, RM_BOX_ALL);
-    assert_near(boxes.items[0].weight[0], MADE_CPU_NS, 1e-3);
-    const struct rm_box *training = box_named(&boxes, "training"),
-                        *epoch = box_named(&boxes, "epoch");
-    const struct rm_box *work = box_named(&boxes, "work"), *square = box_named(&boxes, "square");
-    assert_int_equal(training->kind, RM_BOX_SCOPE);
-    assert_int_equal(training->depth, 1);
-    assert_near(training->share, 0.94, 1e-6); /* what is in epoch, too */
-    assert_int_equal(epoch->depth, 2);
-    assert_near(epoch->share, 0.74, 1e-6);
-    assert_near(work->share, 0.74, 1e-6);
-    assert_near(square->share, 0.6, 1e-6);
-    assert_true(square->depth == work->depth + 1 && square->start >= work->start - 1e-12);
-    assert_int_equal(box_named(&boxes, "libc.so.6 (no symbols)")->kind, RM_BOX_UNNAMED);
-    assert_int_equal(box_named(&boxes, "unknown (no symbols)")->kind, RM_BOX_UNNAMED);
-    assert_int_equal(rm_flame_of(&subject, RESMON_STACK_MEMORY, 3)->boxes.count, 3);
-    rm_page_free(&page);
-    rm_run_free(run);
-}
-
 /* Each box stands below one that it is in, in its row from left to right. */
 static void assert_in_order(const struct rm_boxes *boxes)
 {
@@ -257,7 +226,7 @@ TEST(boxes_of_two_runs)
     assert_near(box_named(&boxes, "fresh")->share, 0.75, 1e-12);
     assert_int_equal(box_named(&boxes, "fresh")->samples[1], 300);
     assert_in_order(&boxes);
-    rm_flame_draw(&out, &(struct rm_page_block){.what = flame});
+    rm_flame_draw(&out, flame);
     assert_non_null(strstr(out.text, "<b class=less style=\"--d:0.80;"));
     assert_non_null(strstr(out.text, "<b class=more style=\"--d:0.80;"));
     assert_null(rm_flame_of_two(&before, &after, RESMON_STACK_MEMORY, 4000));
@@ -280,7 +249,7 @@ TEST(what_chance_has_is_no_difference)
     }
     const struct rm_subject before = subject_of(&page, runs[0]), after = subject_of(&page, runs[1]);
     const struct rm_flame *flame = rm_flame_of_two(&before, &after, RESMON_STACK_CPU, 4000);
-    rm_flame_draw(&out, &(struct rm_page_block){.what = flame});
+    rm_flame_draw(&out, flame);
     assert_null(strstr(out.text, "<b class=more"));
     assert_non_null(strstr(out.text, "before 2.000 s, after 2.200 s: +200.0 ms (+10.0 %), 200 and "
                                      "220 samples"));
@@ -354,51 +323,6 @@ TEST(lines_are_broken_between_words)
         rm_buffer_free(&out);
         rm_page_free(&page);
     }
-}
-
-/* Long text is broken in its column; what does not fit beside others stands below. */
-TEST(a_name_that_is_deep_and_marked)
-{
-    static const char *const headers[] = {"scope"};
-    struct rm_page page = {.title = ""};
-    struct rm_page_table *table = rm_page_table_new(&page, "t", "", RM_HEADERS(headers, 1, 1), 1);
-    struct rm_page_cell *cells = rm_page_row(&page, table);
-    struct rm_buffer out;
-    rm_page_set(&cells[0], "innermost");
-    cells[0].depth = 100;
-    cells[0].marks = " || * !";
-    rm_buffer_init(&out, 1 << 16);
-    rm_text_table(&out, table, 60);
-    assert_non_null(strstr(out.text, "[100] "));
-    assert_non_null(strstr(out.text, " || * !"));
-    rm_buffer_free(&out);
-    rm_page_free(&page);
-}
-
-TEST(tables_are_as_wide_as_the_page)
-{
-    static const char *const headers[] = {"name", "first", "second", "remark"};
-    struct rm_page page = {.title = ""};
-    struct rm_page_table *table = rm_page_table_new(&page, "t", "", RM_HEADERS(headers, 4, 1), 1);
-    struct rm_page_cell *cells = rm_page_row(&page, table);
-    struct rm_buffer out;
-    table->columns[3].is_wide = true;
-    rm_page_set(&cells[0], "one");
-    rm_page_set_value(&page, &cells[1], 1.5, "s", "");
-    rm_page_set_value(&page, &cells[2], NAN, "s", "nobody looked");
-    rm_page_set(&cells[3], "a remark that is longer than the page is wide by far");
-    rm_buffer_init(&out, 4096);
-    rm_text_table(&out, table, 60);
-    assert_string_equal(out.text, "  name    first  second  remark\n"
-                                  "  one   1.500 s       -  a remark that is longer than the\n"
-                                  "                         page is wide by far\n");
-    rm_buffer_clear(&out);
-    rm_text_table(&out, table, 40);
-    assert_string_equal(out.text, "  name    first  second\n  one   1.500 s       -\n\n"
-                                  "  name  remark\n  one   a remark that is longer than the\n"
-                                  "        page is wide by far\n");
-    rm_buffer_free(&out);
-    rm_page_free(&page);
 }
 
 /* The text between two marks. */

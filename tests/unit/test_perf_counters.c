@@ -580,10 +580,8 @@ TEST(software_events_agree_with_proc)
     assert_ok(resmon_monitor_start(monitor));
     uint64_t inner = own_faults();
     uint64_t inner_switches = own_switches();
-    pthread_t thread;
     touch_pages(PAGES);
-    assert_int_equal(pthread_create(&thread, NULL, touch_thread, NULL), 0);
-    pthread_join(thread, NULL);
+    in_thread(touch_thread, NULL);
     pid_t child = fork();
     if (child == 0) {
         touch_pages(PAGES);

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "job_environment.h"
-#include "setup/place.h"
+#include "setup/options.h"
 
 static void write_site(const char *text)
 {

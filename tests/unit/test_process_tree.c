@@ -308,7 +308,7 @@ static pid_t observe_told(void (*work)(void))
     assert_int_equal(pipe2(said, O_CLOEXEC), 0);
     assert_int_equal(pipe2(turn, O_CLOEXEC), 0);
     pid_t pid = observe(work);
-    if (!rm_births_are_told(&tree.births)) {
+    if (!rm_births_are_reported(&tree.births)) {
         (void)kill(pid, SIGKILL);
         finish_told(pid);
         print_message("skipped: the kernel tells nobody here who forked whom\n");
@@ -344,8 +344,8 @@ TEST(an_orphan_is_known_whose_parents_nobody_saw)
     uint64_t first = 0, second = 0;
     pid_t pid = observe_told(begin_orphans_in_turn);
     wait_for_words(1);
-    assert_true(rm_tree_hear(&tree) <= RM_NS_PER_S); /* between two samples */
-    assert_true(rm_tree_hear(&tree) <= RM_NS_PER_S);
+    assert_true(rm_tree_take_forks(&tree) <= RM_NS_PER_S); /* between two samples */
+    assert_true(rm_tree_take_forks(&tree) <= RM_NS_PER_S);
     (void)update();
     assert_int_equal(count_living(&first), 1);
     assert_int_equal(write(turn[1], "a", 1), 1);

@@ -4,7 +4,7 @@
  */
 #include "test.h"
 
-#include "base/deadline.h"
+#include "base/clock.h"
 #include "base/fault.h"
 #include "made_run.h"
 #include "net/http.h"
@@ -121,43 +121,33 @@ TEST(options_that_are_refused)
 {
     static const resmon_prometheus_label job[] = {{"job", "x"}};
     static const resmon_prometheus_label twice[] = {{"a", "x"}, {"a", "y"}};
-    const resmon_pushgateway_options good = {.struct_size = sizeof good, .url = "http://h"};
-    struct {
+    static const struct {
         resmon_pushgateway_options options;
         resmon_status status;
         const char *text;
-    } rows[12];
-    for (size_t i = 0; i < 12; i++) {
-        rows[i].options = good;
-        rows[i].status = RESMON_EINVAL;
-        rows[i].text = "";
-    }
-    rows[0].options.url = NULL;
-    rows[0].text = "pushgateway.url is missing";
-    rows[1].options.url = "";
-    rows[2].options.url = "me:SECRET@h";
-    rows[2].text = "the URL of the Pushgateway";
-    rows[3].options.url = "http://me:SECRET@h/?a";
-    rows[4].options.flags = 2;
-    rows[4].text = "flags";
-    rows[5].options.interval_ms = UINT64_MAX;
-    rows[5].status = RESMON_ERANGE;
-    rows[6].options.timeout_ms = 86400001;
-    rows[6].status = RESMON_ERANGE;
-    rows[7].options.job = "";
-    rows[7].text = "job is empty";
-    rows[8].options.labels = job;
-    rows[8].options.label_count = 1;
-    rows[9].options.labels = twice;
-    rows[9].options.label_count = 2;
-    rows[10].options.ca_path = "/nonexistent/ca.pem";
-    rows[10].text = "/nonexistent/ca.pem";
-    rows[11].options.struct_size = 3;
+    } rows[] = {
+        {{.url = NULL}, RESMON_EINVAL, "pushgateway.url is missing"},
+        {{.url = ""}, RESMON_EINVAL, ""},
+        {{.url = "me:SECRET@h"}, RESMON_EINVAL, "the URL of the Pushgateway"},
+        {{.url = "http://me:SECRET@h/?a"}, RESMON_EINVAL, ""},
+        {{.url = "http://h", .flags = 2}, RESMON_EINVAL, "flags"},
+        {{.url = "http://h", .interval_ms = UINT64_MAX}, RESMON_ERANGE, ""},
+        {{.url = "http://h", .timeout_ms = 86400001}, RESMON_ERANGE, ""},
+        {{.url = "http://h", .job = ""}, RESMON_EINVAL, "job is empty"},
+        {{.url = "http://h", .labels = job, .label_count = 1}, RESMON_EINVAL, ""},
+        {{.url = "http://h", .labels = twice, .label_count = 2}, RESMON_EINVAL, ""},
+        {{.url = "http://h", .ca_path = "/nonexistent/ca.pem"},
+         RESMON_EINVAL,
+         "/nonexistent/ca.pem"},
+        {{.url = "http://h", .struct_size = 3}, RESMON_EINVAL, ""},
+    };
     int64_t live = rm_fault_live(0);
-    for (size_t i = 0; i < 12; i++) {
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct rm_sink sink = {.context = &sink};
+        resmon_pushgateway_options options = rows[i].options;
+        options.struct_size = options.struct_size != 0 ? options.struct_size : sizeof options;
         assert_status(rows[i].status,
-                      rm_sink_make(rm_sink_kind_find("pushgateway"), &rows[i].options, &sink));
+                      rm_sink_make(rm_sink_kind_find("pushgateway"), &options, &sink));
         assert_non_null(strstr(resmon_last_error(), rows[i].text));
         assert_null(strstr(resmon_last_error(), "SECRET"));
         assert_ptr_equal(sink.context, &sink);

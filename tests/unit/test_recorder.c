@@ -18,8 +18,8 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "engine/recorder.h"
-#include "os/file_system.h"
-#include "os/memory_file.h"
+#include "os/file.h"
+#include "os/mapping.h"
 #include "record/block_copy.h"
 #include "record/record_file.h"
 #include "record/recording.h"
@@ -364,7 +364,6 @@ TEST(replaced_while_it_runs)
 /* A daemon gives up its rights when it has begun. */
 TEST(rights_that_are_given_up)
 {
-    int status;
     if (geteuid() != 0) {
         print_message("skipped: only root has rights to give up\n");
         skip();
@@ -378,8 +377,7 @@ TEST(rights_that_are_given_up)
         (void)resmon_monitor_sample_now(monitor);
         _exit(is_given_up && resmon_monitor_stop(monitor) == RESMON_OK ? 0 : 1);
     }
-    assert_int_equal(waitpid(child, &status, 0), child);
-    assert_int_equal(status, 0);
+    assert_exits(child, 0);
     assert_int_equal(info_in(record).samples, 3);
     assert_string_equal(info_in(record).state, "stopped");
     assert_string_not_equal(memory_name(), ""); /* it could not be removed */
@@ -631,7 +629,6 @@ TEST(a_file_in_memory_is_mapped)
 /* In the child of a fork the parent's memory is nothing to remove. */
 TEST(a_child_leaves_it_alone)
 {
-    int status;
     resmon_monitor *monitor = start_recording(record);
     pid_t child = fork();
     assert_true(child >= 0);
@@ -639,8 +636,7 @@ TEST(a_child_leaves_it_alone)
         resmon_monitor_free(monitor);
         _exit(0);
     }
-    assert_int_equal(waitpid(child, &status, 0), child);
-    assert_int_equal(status, 0);
+    assert_exits(child, 0);
     assert_string_not_equal(memory_name(), "");
     assert_ok(resmon_monitor_stop(monitor));
     resmon_monitor_free(monitor);

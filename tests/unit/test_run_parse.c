@@ -15,8 +15,8 @@
 #include "base/fault.h"
 #include "format/document.h"
 #include "format/json.h"
-#include "os/file_system.h"
-#include "os/memory_file.h"
+#include "os/file.h"
+#include "os/mapping.h"
 #include "random.h"
 #include "store/block.h"
 
@@ -98,25 +98,6 @@ static resmon_monitor *started(const char *record)
     }
     assert_ok(resmon_monitor_tag(monitor, "mark"));
     return monitor;
-}
-
-TEST(a_document_is_printed_as_it_was_parsed)
-{
-    resmon_run *run = NULL, *again = NULL;
-    if (!has_documents) {
-        skip();
-    }
-    struct bytes saved = bytes_of(json_path);
-    assert_ok(resmon_run_load(record_path, &run));
-    char *text = document_of(run);
-    assert_int_equal(strlen(text), saved.length);
-    assert_memory_equal(text, saved.data, saved.length);
-    assert_ok(parse(text, strlen(text), &again));
-    assert_same_runs(run, again);
-    resmon_run_free(run);
-    resmon_run_free(again);
-    resmon_text_free(text);
-    free(saved.data);
 }
 
 TEST(a_recording_parses_as_it_loads)
@@ -227,31 +208,6 @@ static void assert_parses_as_it_loads(const void *data, size_t length, const cha
     }
     resmon_run_free(loaded);
     resmon_run_free(parsed);
-}
-
-TEST(garbage_is_refused)
-{
-    static const struct {
-        const char *text;
-        resmon_status status;
-    } cases[] = {
-        {"", RESMON_EFORMAT},
-        {" ", RESMON_EFORMAT},
-        {"not JSON", RESMON_EFORMAT},
-        {"{\"format\":\"resmon-run\",\"version\":1", RESMON_EFORMAT},
-        {"{\"format\":\"other\",\"version\":1}", RESMON_EFORMAT},
-        {"{\"format\":\"resmon-run\",\"version\":2}", RESMON_EVERSION},
-        {"{\"format\":\"resmon-run\",\"version\":1}", RESMON_OK},
-    };
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        const char *text = cases[i].text;
-        resmon_run *run = NULL;
-        bool is_empty = text[0] == '\0';
-        resmon_status expected = has_documents || is_empty ? cases[i].status : RESMON_ENOTSUP;
-        assert_status(expected, parse(text, strlen(text), &run));
-        resmon_run_free(run);
-        assert_parses_as_it_loads(text, strlen(text), text);
-    }
 }
 
 TEST(arguments)

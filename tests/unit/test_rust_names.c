@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "names/demangle.h"
+#include "names/names.h"
 #include "random.h"
 
 static const struct {

@@ -4,7 +4,7 @@
  * past a bound, from many threads, or without a monitor.
  */
 #define _GNU_SOURCE /* MAP_ANONYMOUS */
-#include "runs.h"
+#include "scopes.h"
 
 #include <pthread.h>
 #include <sys/mman.h>
@@ -13,7 +13,6 @@
 #include <unistd.h>
 
 #include "made_time.h"
-#include "run/run.h"
 #include "sanitizer.h"
 #include "scope/peak.h"
 
@@ -38,54 +37,6 @@ static resmon_monitor *started_plain(void)
 static resmon_monitor *started_metering(uint64_t meters)
 {
     return started(&(resmon_monitor_options){.scopes = meters, .max_meter_share = 1e9});
-}
-
-static resmon_run *scopes_of(resmon_monitor *monitor)
-{
-    resmon_run *run = NULL;
-    assert_ok(resmon_monitor_scopes(monitor, &run));
-    return run;
-}
-
-static resmon_run *finished(resmon_monitor *monitor)
-{
-    assert_ok(resmon_monitor_stop(monitor));
-    resmon_run *run = scopes_of(monitor);
-    resmon_monitor_free(monitor);
-    return run;
-}
-
-/* The scope `name` directly inside `parent` (index, -1: at the top). */
-static const resmon_run_scope *child_of(const resmon_run *run, int64_t parent, const char *name)
-{
-    const resmon_run_scope *found = NULL;
-    for (size_t i = 0; i < run->scope_count; i++) {
-        if (run->scopes[i].parent == parent && strcmp(run->scopes[i].name, name) == 0) {
-            assert_null(found); /* one entry per path */
-            found = &run->scopes[i];
-        }
-    }
-    if (found == NULL) {
-        fail_msg("no scope %s inside of %lld", name, (long long)parent);
-    }
-    return found;
-}
-
-static int64_t index_of(const resmon_run *run, const resmon_run_scope *scope)
-{
-    return (int64_t)(scope - run->scopes);
-}
-
-static resmon_site *site(const char *name)
-{
-    resmon_site *made = NULL;
-    assert_ok(resmon_site_intern(name, &made));
-    return made;
-}
-
-static uint64_t begin(const char *name)
-{
-    return resmon_scope_begin(site(name));
 }
 
 /* ---- memory and log lines ------------------------------------------------------------------- */
@@ -226,10 +177,7 @@ TEST(a_child_has_its_own_peak_without_any_monitor)
         RESMON_PEAK_RSS("child", spike(10));
         _exit(fabs(logged_peak("child") - base - 10 * MIB) < rss_tolerance() ? 0 : 1);
     }
-    int status = 0;
-    assert_int_equal(waitpid(child, &status, 0), child);
-    assert_true(WIFEXITED(status));
-    assert_int_equal(WEXITSTATUS(status), 0);
+    assert_exits(child, 0);
     listen_no_more();
 }
 
@@ -290,10 +238,10 @@ TEST(timed_with_a_monitor_is_also_a_scope)
     resmon_run *run = finished(monitor);
     assert_int_equal(runs, 6);
     assert_int_equal(logged.count, 6);
-    assert_int_equal(child_of(run, -1, "fit")->calls, 3);
-    assert_int_equal(child_of(run, -1, "fit")->rss_calls, 0);
-    assert_int_equal(child_of(run, -1, "peak")->calls, 3);
-    assert_int_equal(child_of(run, -1, "peak")->rss_calls, 3); /* though the meter is not on */
+    assert_int_equal(scope_at(run, "fit").calls, 3);
+    assert_int_equal(scope_at(run, "fit").rss_calls, 0);
+    assert_int_equal(scope_at(run, "peak").calls, 3);
+    assert_int_equal(scope_at(run, "peak").rss_calls, 3); /* though the meter is not on */
     resmon_run_free(run);
 }
 
@@ -344,24 +292,24 @@ TEST(scopes_of_all_threads_merge_by_name)
         assert_int_equal(pthread_join(threads[i], NULL), 0);
     }
     resmon_run *run = finished(monitor);
-    assert_int_equal(run->scope_count, 3);
-    const resmon_run_scope *outer = child_of(run, -1, "outer");
-    const resmon_run_scope *inner = child_of(run, index_of(run, outer), "inner");
-    const resmon_run_scope *other = child_of(run, index_of(run, outer), "other");
-    assert_int_equal(outer->calls, 400);
-    assert_int_equal(inner->calls, 200);
-    assert_int_equal(other->calls, 200);
-    assert_int_equal(inner->threads, 4);
-    assert_int_equal(outer->depth, 0);
-    assert_int_equal(inner->depth, 1);
-    assert_string_equal(inner->function, "nest");
-    assert_non_null(strstr(inner->file, "test_scope.c"));
-    assert_true(inner->line > 0);
+    assert_int_equal(resmon_run_scope_count(run), 3);
+    resmon_run_scope outer = scope_at(run, "outer");
+    resmon_run_scope inner = scope_at(run, "outer/inner");
+    resmon_run_scope other = scope_at(run, "outer/other");
+    assert_int_equal(outer.calls, 400);
+    assert_int_equal(inner.calls, 200);
+    assert_int_equal(other.calls, 200);
+    assert_int_equal(inner.threads, 4);
+    assert_int_equal(outer.depth, 0);
+    assert_int_equal(inner.depth, 1);
+    assert_string_equal(inner.function, "nest");
+    assert_non_null(strstr(inner.file, "test_scope.c"));
+    assert_true(inner.line > 0);
     /* Self time is what the scopes inside leave; 1e-9 relative: doubles of ns. */
-    double left = outer->wall_ns - inner->wall_ns - other->wall_ns;
-    assert_near(outer->self_ns, left, 1e-9 * outer->wall_ns);
-    assert_true(outer->wall_min_ns <= outer->wall_ns / 400 &&
-                outer->wall_ns / 400 <= outer->wall_max_ns);
+    double left = outer.wall_ns - inner.wall_ns - other.wall_ns;
+    assert_near(outer.self_ns, left, 1e-9 * outer.wall_ns);
+    assert_true(outer.wall_min_ns <= outer.wall_ns / 400 &&
+                outer.wall_ns / 400 <= outer.wall_max_ns);
     resmon_run_free(run);
 }
 
@@ -380,10 +328,10 @@ TEST(direct_recursion_is_one_instance)
     recurse(1);
     recurse(100); /* deeper than the bound of depth: a fold takes no frame */
     resmon_run *run = finished(monitor);
-    assert_int_equal(run->scope_count, 1);
-    assert_int_equal(run->scopes[0].calls, 3);
-    assert_int_equal(run->scopes[0].folded, 9 + 99);
-    assert_int_equal(run->info.dropped_scopes, 0);
+    assert_int_equal(resmon_run_scope_count(run), 1);
+    assert_int_equal(scope_of(run, 0).calls, 3);
+    assert_int_equal(scope_of(run, 0).folded, 9 + 99);
+    assert_int_equal(info_of(run).dropped_scopes, 0);
     resmon_run_free(run);
 }
 
@@ -407,12 +355,12 @@ TEST(stretches_of_a_call_are_one)
     stretch = begin("call");
     resmon_scope_resumed(stretch);
     resmon_run *run = finished(monitor);
-    const resmon_run_scope *call = child_of(run, -1, "call");
-    assert_int_equal(call->calls, 2);
-    assert_int_equal(call->resumed, 2);
-    assert_int_equal(call->open, 1);
-    assert_int_equal(call->folded, 1);
-    assert_int_equal(child_of(run, -1, "once")->resumed, 0);
+    resmon_run_scope call = scope_at(run, "call");
+    assert_int_equal(call.calls, 2);
+    assert_int_equal(call.resumed, 2);
+    assert_int_equal(call.open, 1);
+    assert_int_equal(call.folded, 1);
+    assert_int_equal(scope_at(run, "once").resumed, 0);
     assert_ok(resmon_report_text(run, NULL, &text));
     assert_non_null(strstr(text, "2 (+1) (2 resumed)"));
     resmon_text_free(text);
@@ -432,44 +380,22 @@ static void *fail_outer(void *unused)
     return NULL;
 }
 
-static void check_failed(const resmon_run *run)
-{
-    const resmon_run_scope *outer = child_of(run, -1, "outer");
-    assert_int_equal(outer->calls, 3);
-    assert_int_equal(outer->failed, 2);
-    assert_int_equal(child_of(run, index_of(run, outer), "inner")->failed, 0);
-    assert_int_equal(child_of(run, -1, "open")->failed, 1);
-    assert_int_equal(child_of(run, -1, "open")->open, 1);
-}
-
 TEST(scopes_that_failed_are_counted)
 {
-    pthread_t thread;
-    char *text = NULL;
-    resmon_run *read = NULL;
     resmon_scope_fail(0);
     resmon_monitor *monitor = started_plain();
-    assert_int_equal(pthread_create(&thread, NULL, fail_outer, NULL), 0);
-    assert_int_equal(pthread_join(thread, NULL), 0);
+    in_thread(fail_outer, NULL);
     (void)fail_outer(NULL);
     resmon_scope_end(begin("outer"));
     uint64_t open = begin("open");
     resmon_scope_fail(open);
     resmon_run *run = finished(monitor);
-    check_failed(run);
-    assert_ok(resmon_report_text(run, NULL, &text));
-    assert_non_null(strstr(text, "outer !"));
-    assert_non_null(strstr(text, "!: some of its calls ended with an error"));
-    resmon_text_free(text);
-#ifdef RM_HAVE_CJSON
-    assert_ok(resmon_run_document(run, &text));
-    assert_ok(resmon_run_parse(text, strlen(text), &read));
-    check_failed(read);
-    resmon_text_free(text);
-#else
-    print_message("skipped: the document, which cannot be read without cJSON\n");
-#endif
-    resmon_run_free(read);
+    resmon_run_scope outer = scope_at(run, "outer");
+    assert_int_equal(outer.calls, 3);
+    assert_int_equal(outer.failed, 2);
+    assert_int_equal(scope_at(run, "outer/inner").failed, 0);
+    assert_int_equal(scope_at(run, "open").failed, 1);
+    assert_int_equal(scope_at(run, "open").open, 1);
     resmon_run_free(run);
     resmon_scope_end(open);
 }
@@ -482,11 +408,11 @@ TEST(mutual_recursion_keeps_its_path)
     resmon_scope_end(pong);
     resmon_scope_end(ping);
     resmon_run *run = finished(monitor);
-    const resmon_run_scope *first = child_of(run, -1, "ping");
-    const resmon_run_scope *second = child_of(run, index_of(run, first), "pong");
-    const resmon_run_scope *third = child_of(run, index_of(run, second), "ping");
-    assert_int_equal(first->calls + second->calls + third->calls, 3);
-    assert_int_equal(first->folded, 0);
+    resmon_run_scope first = scope_at(run, "ping");
+    resmon_run_scope second = scope_at(run, "ping/pong");
+    resmon_run_scope third = scope_at(run, "ping/pong/ping");
+    assert_int_equal(first.calls + second.calls + third.calls, 3);
+    assert_int_equal(first.folded, 0);
     resmon_run_free(run);
 }
 
@@ -501,14 +427,14 @@ TEST(long_names_that_begin_alike_stay_two)
         resmon_scope_end(begin(names[i]));
     }
     resmon_run *run = finished(monitor);
-    assert_int_equal(run->scope_count, 3);
+    assert_int_equal(resmon_run_scope_count(run), 3);
     for (size_t i = 0; i < 2; i++) {
-        assert_int_equal(strlen(run->scopes[i].name), 63);
-        assert_memory_equal(run->scopes[i].name, names[i], 54);
-        assert_int_equal(run->scopes[i].name[54], '~');
+        assert_int_equal(strlen(scope_of(run, i).name), 63);
+        assert_memory_equal(scope_of(run, i).name, names[i], 54);
+        assert_int_equal(scope_of(run, i).name[54], '~');
     }
-    assert_string_not_equal(run->scopes[0].name, run->scopes[1].name);
-    assert_string_equal(run->scopes[2].name, names[2]);
+    assert_string_not_equal(scope_of(run, 0).name, scope_of(run, 1).name);
+    assert_string_equal(scope_of(run, 2).name, names[2]);
     resmon_run_free(run);
 }
 
@@ -517,20 +443,20 @@ TEST(open_scopes_are_marked_open)
     resmon_monitor *monitor = started_plain();
     uint64_t outer = begin("outer"), inner = begin("inner");
     resmon_run *run = scopes_of(monitor);
-    const resmon_run_scope *scope = child_of(run, -1, "outer");
-    assert_int_equal(scope->calls, 1);
-    assert_int_equal(scope->open, 1);
-    assert_true(scope->open_ns > 0.0);
-    assert_true(scope->wall_ns == scope->open_ns && scope->wall_max_ns == scope->open_ns);
-    assert_true(isnan(scope->wall_min_ns) && isnan(scope->wall_stddev_ns));
-    assert_int_equal(child_of(run, index_of(run, scope), "inner")->open, 1);
+    resmon_run_scope scope = scope_at(run, "outer");
+    assert_int_equal(scope.calls, 1);
+    assert_int_equal(scope.open, 1);
+    assert_true(scope.open_ns > 0.0);
+    assert_true(scope.wall_ns == scope.open_ns && scope.wall_max_ns == scope.open_ns);
+    assert_true(isnan(scope.wall_min_ns) && isnan(scope.wall_stddev_ns));
+    assert_int_equal(scope_at(run, "outer/inner").open, 1);
     resmon_run_free(run);
     resmon_scope_end(inner);
     run = finished(monitor);
-    scope = child_of(run, -1, "outer");
-    assert_int_equal(scope->open, 1); /* still, in the result */
-    assert_int_equal(child_of(run, index_of(run, scope), "inner")->open, 0);
-    assert_int_equal(child_of(run, index_of(run, scope), "inner")->calls, 1);
+    scope = scope_at(run, "outer");
+    assert_int_equal(scope.open, 1); /* still, in the result */
+    assert_int_equal(scope_at(run, "outer/inner").open, 0);
+    assert_int_equal(scope_at(run, "outer/inner").calls, 1);
     resmon_run_free(run);
     resmon_scope_end(outer);
 }
@@ -552,20 +478,20 @@ TEST(standard_deviation_follows_from_the_durations)
         resmon_scope_end(three);
     }
     resmon_run *run = finished(monitor);
-    const resmon_run_scope *three = child_of(run, -1, "three");
-    const resmon_run_scope *two = child_of(run, index_of(run, three), "two");
-    const resmon_run_scope *one = child_of(run, index_of(run, two), "one");
-    assert_true(isnan(one->wall_stddev_ns));
+    resmon_run_scope three = scope_at(run, "three");
+    resmon_run_scope two = scope_at(run, "three/two");
+    resmon_run_scope one = scope_at(run, "three/two/one");
+    assert_true(isnan(one.wall_stddev_ns));
     /* 1e-6: min, max and total are rounded to doubles after the division by the clock's rate. */
-    assert_near(two->wall_stddev_ns, (two->wall_max_ns - two->wall_min_ns) / sqrt(2.0),
-                1e-6 * two->wall_stddev_ns);
-    double middle = three->wall_ns - three->wall_min_ns - three->wall_max_ns;
-    double mean = three->wall_ns / 3.0;
-    double squares = (three->wall_min_ns - mean) * (three->wall_min_ns - mean) +
+    assert_near(two.wall_stddev_ns, (two.wall_max_ns - two.wall_min_ns) / sqrt(2.0),
+                1e-6 * two.wall_stddev_ns);
+    double middle = three.wall_ns - three.wall_min_ns - three.wall_max_ns;
+    double mean = three.wall_ns / 3.0;
+    double squares = (three.wall_min_ns - mean) * (three.wall_min_ns - mean) +
                      (middle - mean) * (middle - mean) +
-                     (three->wall_max_ns - mean) * (three->wall_max_ns - mean);
-    assert_near(three->wall_stddev_ns, sqrt(squares / 2.0), 1e-6 * three->wall_stddev_ns);
-    assert_true(three->wall_stddev_ns > 0.0);
+                     (three.wall_max_ns - mean) * (three.wall_max_ns - mean);
+    assert_near(three.wall_stddev_ns, sqrt(squares / 2.0), 1e-6 * three.wall_stddev_ns);
+    assert_true(three.wall_stddev_ns > 0.0);
     resmon_run_free(run);
 }
 
@@ -575,20 +501,21 @@ TEST(misordered_and_double_ends_are_counted)
 {
     resmon_monitor *monitor = started_plain();
     uint64_t outer = begin("outer"), inner = begin("inner");
-    resmon_scope_end(outer); /* closes the inner one too */
-    resmon_scope_end(inner); /* too late */
-    resmon_scope_end(outer); /* twice */
-    resmon_scope_end(0);     /* nothing */
-    resmon_scope_end(77);    /* never given out */
+    resmon_scope_end(outer);      /* closes the inner one too */
+    resmon_scope_end(inner);      /* too late */
+    resmon_scope_end(outer);      /* twice */
+    resmon_scope_end(0);          /* nothing */
+    resmon_scope_end(77);         /* never given out */
+    resmon_scope_end(UINT64_MAX); /* -1: callers through an FFI pass it by mistake */
     uint64_t after = begin("after");
     resmon_scope_end(after);
     resmon_run *run = finished(monitor);
-    const resmon_run_scope *scope = child_of(run, -1, "outer");
-    assert_int_equal(scope->calls, 1);
-    assert_int_equal(child_of(run, index_of(run, scope), "inner")->calls, 1);
-    assert_int_equal(child_of(run, -1, "after")->calls, 1);
-    assert_int_equal(run->info.misordered_ends, 1);
-    assert_int_equal(run->info.stale_ends, 3);
+    resmon_run_scope scope = scope_at(run, "outer");
+    assert_int_equal(scope.calls, 1);
+    assert_int_equal(scope_at(run, "outer/inner").calls, 1);
+    assert_int_equal(scope_at(run, "after").calls, 1);
+    assert_int_equal(info_of(run).misordered_ends, 1);
+    assert_int_equal(info_of(run).stale_ends, 4);
     resmon_run_free(run);
 }
 
@@ -607,27 +534,9 @@ TEST(an_end_on_another_thread_is_counted)
     in_thread(end_elsewhere, &token);
     resmon_scope_end(token);
     resmon_run *run = finished(monitor);
-    assert_int_equal(child_of(run, -1, "of main")->calls, 1);
-    assert_int_equal(child_of(run, -1, "of the thread")->calls, 1);
-    assert_int_equal(run->info.stale_ends, 1);
-    resmon_run_free(run);
-}
-
-static void *only_end(void *token)
-{
-    resmon_scope_end(*(uint64_t *)token);
-    return NULL;
-}
-
-TEST(an_end_on_a_thread_without_scopes_is_counted)
-{
-    resmon_monitor *monitor = started_plain();
-    uint64_t token = begin("of main");
-    in_thread(only_end, &token);
-    resmon_scope_end(token);
-    resmon_run *run = finished(monitor);
-    assert_int_equal(child_of(run, -1, "of main")->calls, 1);
-    assert_int_equal(run->info.stale_ends, 1);
+    assert_int_equal(scope_at(run, "of main").calls, 1);
+    assert_int_equal(scope_at(run, "of the thread").calls, 1);
+    assert_int_equal(info_of(run).stale_ends, 1);
     resmon_run_free(run);
 }
 
@@ -638,9 +547,9 @@ TEST(an_end_after_the_stop_is_counted_and_harmless)
     assert_ok(resmon_monitor_stop(monitor));
     resmon_scope_end(token);
     resmon_run *run = scopes_of(monitor);
-    assert_int_equal(child_of(run, -1, "late")->calls, 1);
-    assert_int_equal(child_of(run, -1, "late")->open, 1);
-    assert_int_equal(run->info.stale_ends, 1);
+    assert_int_equal(scope_at(run, "late").calls, 1);
+    assert_int_equal(scope_at(run, "late").open, 1);
+    assert_int_equal(info_of(run).stale_ends, 1);
     resmon_run_free(run);
     resmon_monitor_free(monitor);
     resmon_scope_end(token); /* into a block that only this thread still holds */
@@ -650,8 +559,8 @@ TEST(an_end_after_the_stop_is_counted_and_harmless)
     resmon_scope_end(token);
     resmon_scope_end(fresh);
     run = finished(monitor);
-    assert_int_equal(child_of(run, -1, "fresh")->calls, 1);
-    assert_int_equal(run->info.stale_ends, 1);
+    assert_int_equal(scope_at(run, "fresh").calls, 1);
+    assert_int_equal(info_of(run).stale_ends, 1);
     resmon_run_free(run);
 }
 
@@ -668,11 +577,11 @@ TEST(what_a_thread_leaves_open_is_closed_at_its_end)
     resmon_monitor *monitor = started_plain();
     in_thread(leave_open, NULL);
     resmon_run *run = finished(monitor);
-    const resmon_run_scope *left = child_of(run, -1, "left");
-    assert_int_equal(left->calls, 1);
-    assert_int_equal(left->open, 0);
-    assert_int_equal(child_of(run, index_of(run, left), "left inside")->calls, 1);
-    assert_int_equal(run->info.misordered_ends, 2);
+    resmon_run_scope left = scope_at(run, "left");
+    assert_int_equal(left.calls, 1);
+    assert_int_equal(left.open, 0);
+    assert_int_equal(scope_at(run, "left/left inside").calls, 1);
+    assert_int_equal(info_of(run).misordered_ends, 2);
     resmon_run_free(run);
 }
 
@@ -693,17 +602,16 @@ TEST(past_the_depth_bound_instances_are_counted)
         }
     }
     resmon_run *run = finished(monitor);
-    assert_int_equal(run->scope_count, 4);
-    int64_t parent = -1;
-    for (int i = 0; i < 4; i++) {
-        (void)snprintf(name, sizeof name, "depth %d", i);
-        const resmon_run_scope *scope = child_of(run, parent, name);
-        assert_int_equal(scope->calls, 2);
-        parent = index_of(run, scope);
+    assert_int_equal(resmon_run_scope_count(run), 4);
+    for (size_t i = 0; i < 4; i++) { /* each inside of the one before */
+        (void)snprintf(name, sizeof name, "depth %zu", i);
+        assert_string_equal(scope_of(run, i).name, name);
+        assert_int_equal(scope_of(run, i).depth, i);
+        assert_int_equal(scope_of(run, i).calls, 2);
     }
-    assert_int_equal(run->info.dropped_scopes, 12);
-    assert_int_equal(run->info.dropped_paths, 0);
-    assert_int_equal(run->info.misordered_ends + run->info.stale_ends, 0);
+    assert_int_equal(info_of(run).dropped_scopes, 12);
+    assert_int_equal(info_of(run).dropped_paths, 0);
+    assert_int_equal(info_of(run).misordered_ends + info_of(run).stale_ends, 0);
     resmon_run_free(run);
 }
 
@@ -719,7 +627,7 @@ TEST(past_the_path_bound_instances_are_counted_once)
     resmon_run *run = finished(monitor);
     resmon_run_info info = {.struct_size = sizeof info};
     assert_ok(resmon_run_get_info(run, &info));
-    assert_int_equal(run->scope_count, 5);
+    assert_int_equal(resmon_run_scope_count(run), 5);
     assert_int_equal(info.dropped_paths, 15);
     assert_int_equal(info.dropped_scopes, 15);
     resmon_run_free(run);
@@ -740,10 +648,10 @@ TEST(past_the_thread_bound_instances_are_counted)
     resmon_scope_end(begin("main"));
     in_thread(ten_scopes, NULL);
     resmon_run *run = finished(monitor);
-    assert_int_equal(run->scope_count, 1);
-    assert_int_equal(child_of(run, -1, "main")->calls, 1);
-    assert_int_equal(run->info.dropped_threads, 1);
-    assert_int_equal(run->info.dropped_scopes, 10);
+    assert_int_equal(resmon_run_scope_count(run), 1);
+    assert_int_equal(scope_at(run, "main").calls, 1);
+    assert_int_equal(info_of(run).dropped_threads, 1);
+    assert_int_equal(info_of(run).dropped_scopes, 10);
     resmon_run_free(run);
 }
 
@@ -753,8 +661,8 @@ TEST(a_slot_of_an_ended_thread_is_used_again)
     in_thread(ten_scopes, NULL);
     in_thread(ten_scopes, NULL);
     resmon_run *run = finished(monitor);
-    assert_int_equal(child_of(run, -1, "ten")->calls, 20);
-    assert_int_equal(run->info.dropped_threads, 0);
+    assert_int_equal(scope_at(run, "ten").calls, 20);
+    assert_int_equal(info_of(run).dropped_threads, 0);
     resmon_run_free(run);
 }
 
@@ -774,10 +682,10 @@ TEST(a_tree_of_known_paths_needs_no_room_among_the_retired)
         in_thread(two_levels, NULL);
     }
     resmon_run *run = finished(monitor);
-    const resmon_run_scope *upper = child_of(run, -1, "upper");
-    assert_int_equal(run->info.dropped_scopes + run->info.dropped_threads, 0);
-    assert_int_equal(upper->calls, 100);
-    assert_int_equal(child_of(run, index_of(run, upper), "lower")->calls, 100);
+    resmon_run_scope upper = scope_at(run, "upper");
+    assert_int_equal(info_of(run).dropped_scopes + info_of(run).dropped_threads, 0);
+    assert_int_equal(upper.calls, 100);
+    assert_int_equal(scope_at(run, "upper/lower").calls, 100);
     resmon_run_free(run);
 }
 
@@ -808,16 +716,16 @@ TEST(a_thousand_short_threads_sum_exactly)
         }
     }
     resmon_run *run = finished(monitor);
-    const resmon_run_scope *thread = child_of(run, -1, "thread");
-    const resmon_run_scope *step = child_of(run, index_of(run, thread), "step");
-    const resmon_run_scope *leaf = child_of(run, index_of(run, step), "leaf");
-    assert_int_equal(thread->calls, 1000);
-    assert_int_equal(step->calls, 7000);
-    assert_int_equal(leaf->calls, 7000);
-    assert_int_equal(leaf->threads, 1000);
-    assert_int_equal(run->info.dropped_threads + run->info.dropped_scopes, 0);
-    assert_int_equal(run->info.misordered_ends + run->info.stale_ends, 0);
-    assert_true(leaf->wall_ns <= step->wall_ns && step->wall_ns <= thread->wall_ns);
+    resmon_run_scope thread = scope_at(run, "thread");
+    resmon_run_scope step = scope_at(run, "thread/step");
+    resmon_run_scope leaf = scope_at(run, "thread/step/leaf");
+    assert_int_equal(thread.calls, 1000);
+    assert_int_equal(step.calls, 7000);
+    assert_int_equal(leaf.calls, 7000);
+    assert_int_equal(leaf.threads, 1000);
+    assert_int_equal(info_of(run).dropped_threads + info_of(run).dropped_scopes, 0);
+    assert_int_equal(info_of(run).misordered_ends + info_of(run).stale_ends, 0);
+    assert_true(leaf.wall_ns <= step.wall_ns && step.wall_ns <= thread.wall_ns);
     resmon_run_free(run);
 }
 
@@ -854,11 +762,11 @@ TEST(sessions_follow_each_other_while_threads_live)
         while (session % 4 == 0 && __atomic_load_n(&visits[0], __ATOMIC_RELAXED) < before + 3) {
         }
         resmon_run *run = finished(monitor);
-        assert_int_equal(child_of(run, -1, "mine")->calls, 10);
+        assert_int_equal(scope_at(run, "mine").calls, 10);
         if (session % 4 == 0) {
-            const resmon_run_scope *other = child_of(run, -1, "elsewhere");
-            assert_true(other->calls >= 1);
-            assert_true(other->threads <= THREADS);
+            resmon_run_scope other = scope_at(run, "elsewhere");
+            assert_true(other.calls >= 1);
+            assert_true(other.threads <= THREADS);
         }
         resmon_run_free(run);
     }
@@ -882,11 +790,11 @@ TEST(a_peak_after_a_higher_one_is_its_own)
     spike(200);
     resmon_scope_end(after);
     resmon_run *run = finished(monitor);
-    const resmon_run_scope *scope = child_of(run, -1, "after");
-    assert_near(child_of(run, -1, "before")->rss_peak_bytes, base + 300 * MIB, rss_tolerance());
-    assert_near(scope->rss_peak_bytes, base + 200 * MIB, rss_tolerance());
-    assert_int_equal(scope->rss_calls, 1);
-    assert_int_equal(scope->rss_provenance, RESMON_PROVENANCE_MEASURED);
+    resmon_run_scope scope = scope_at(run, "after");
+    assert_near(scope_at(run, "before").rss_peak_bytes, base + 300 * MIB, rss_tolerance());
+    assert_near(scope.rss_peak_bytes, base + 200 * MIB, rss_tolerance());
+    assert_int_equal(scope.rss_calls, 1);
+    assert_int_equal(scope.rss_provenance, RESMON_PROVENANCE_MEASURED);
     resmon_run_free(run);
 }
 
@@ -907,13 +815,13 @@ TEST(a_peak_counts_for_every_scope_around_it)
     resmon_scope_end(second);
     resmon_scope_end(outer);
     resmon_run *run = finished(monitor);
-    const resmon_run_scope *scope = child_of(run, -1, "outer");
-    int64_t index = index_of(run, scope);
-    const resmon_run_scope *inside = child_of(run, index, "second");
-    assert_near(scope->rss_peak_bytes, base + 120 * MIB, rss_tolerance());
-    assert_near(child_of(run, index, "first")->rss_peak_bytes, base + 40 * MIB, rss_tolerance());
-    assert_near(inside->rss_peak_bytes, base + 80 * MIB, rss_tolerance());
-    assert_near(child_of(run, index_of(run, inside), "deep")->rss_peak_bytes, base + 80 * MIB,
+    resmon_run_scope scope = scope_at(run, "outer");
+
+    resmon_run_scope inside = scope_at(run, "outer/second");
+    assert_near(scope.rss_peak_bytes, base + 120 * MIB, rss_tolerance());
+    assert_near(scope_at(run, "outer/first").rss_peak_bytes, base + 40 * MIB, rss_tolerance());
+    assert_near(inside.rss_peak_bytes, base + 80 * MIB, rss_tolerance());
+    assert_near(scope_at(run, "outer/second/deep").rss_peak_bytes, base + 80 * MIB,
                 rss_tolerance());
     /* The peak of the process's life survives all resets. */
     assert_true((double)rm_peak_folded >= base + 120 * MIB - rss_tolerance());
@@ -964,12 +872,12 @@ TEST(cpu_time_of_a_scope_is_that_of_its_thread)
     resmon_scope_end(token);
     int64_t around_ns = rm_clock_cpu_ns(CLOCK_THREAD_CPUTIME_ID) - before_ns;
     resmon_run *run = finished(monitor);
-    const resmon_run_scope *burn = child_of(run, -1, "burn");
-    assert_int_equal(burn->cpu_calls, 1);
-    assert_int_equal(burn->cpu_provenance, RESMON_PROVENANCE_MEASURED);
-    assert_true(burn->cpu_ns.value >= (double)inside_ns);
-    assert_true(burn->cpu_ns.value <= (double)around_ns);
-    assert_true(burn->cpu_ns.value <= burn->wall_ns + 1e6);
+    resmon_run_scope burn = scope_at(run, "burn");
+    assert_int_equal(burn.cpu_calls, 1);
+    assert_int_equal(burn.cpu_provenance, RESMON_PROVENANCE_MEASURED);
+    assert_true(burn.cpu_ns.value >= (double)inside_ns);
+    assert_true(burn.cpu_ns.value <= (double)around_ns);
+    assert_true(burn.cpu_ns.value <= burn.wall_ns + 1e6);
     resmon_run_free(run);
 }
 
@@ -984,13 +892,13 @@ TEST(io_of_a_scope_counts_what_was_written)
     resmon_scope_end(token);
     (void)fclose(file);
     resmon_run *run = finished(monitor);
-    const resmon_run_scope *scope = child_of(run, -1, "write");
-    if (scope->io_calls == 0) {
+    resmon_run_scope scope = scope_at(run, "write");
+    if (scope.io_calls == 0) {
         resmon_run_free(run);
         print_message("skipped: /proc/self/io cannot be read here\n");
         skip();
     }
-    assert_near(scope->io_write_chars.value, (double)sizeof bytes, 0.0);
+    assert_near(scope.io_write_chars.value, (double)sizeof bytes, 0.0);
     resmon_run_free(run);
 }
 
@@ -1004,28 +912,12 @@ TEST(an_expensive_meter_is_taken_one_in_k_and_says_so, IN_MADE_TIME)
         rm_made_time_work(1000);
     }
     resmon_run *run = finished(monitor);
-    const resmon_run_scope *scope = child_of(run, -1, "short");
-    assert_int_equal(scope->calls, 10000); /* the wall clock is always taken */
+    resmon_run_scope scope = scope_at(run, "short");
+    assert_int_equal(scope.calls, 10000); /* the wall clock is always taken */
     /* 100 us are free, and a hundredth of 10 ms: 500 calls with two looks each. */
-    assert_near((double)scope->cpu_calls, 500.0, 50.0);
-    assert_int_equal(scope->cpu_provenance, RESMON_PROVENANCE_SAMPLED);
-    assert_near(scope->cpu_ns.value, 10000.0 * 1000.0, 1.0);
-    resmon_run_free(run);
-}
-
-TEST(a_meter_that_left_calls_out_says_so)
-{
-    resmon_monitor *monitor =
-        started(&(resmon_monitor_options){.scopes = RESMON_METER_CPU, .max_meter_share = 0.01});
-    for (int i = 0; i < 10000; i++) {
-        RESMON_SCOPE("empty");
-    }
-    resmon_run *run = finished(monitor);
-    const resmon_run_scope *scope = child_of(run, -1, "empty");
-    assert_int_equal(scope->calls, 10000);
-    assert_true(scope->cpu_calls >= 1 && scope->cpu_calls <= 10000);
-    assert_int_equal(scope->cpu_provenance, scope->cpu_calls < 10000 ? RESMON_PROVENANCE_SAMPLED
-                                                                     : RESMON_PROVENANCE_MEASURED);
+    assert_near((double)scope.cpu_calls, 500.0, 50.0);
+    assert_int_equal(scope.cpu_provenance, RESMON_PROVENANCE_SAMPLED);
+    assert_near(scope.cpu_ns.value, 10000.0 * 1000.0, 1.0);
     resmon_run_free(run);
 }
 
@@ -1040,15 +932,15 @@ TEST(short_calls_do_not_keep_a_meter_from_long_ones, IN_MADE_TIME)
         rm_made_time_work(i < 1000 ? 100 : 2000000);
     }
     resmon_run *run = finished(monitor);
-    const resmon_run_scope *scope = child_of(run, -1, "mixed");
-    assert_true(scope->cpu_calls >= 10 && scope->cpu_calls < 1060);
+    resmon_run_scope scope = scope_at(run, "mixed");
+    assert_true(scope.cpu_calls >= 10 && scope.cpu_calls < 1060);
     print_message(
         "%llu of %llu calls were metered: %.1f ms of CPU, %.1f to %.1f, of %.1f of wall\n",
-        (unsigned long long)scope->cpu_calls, (unsigned long long)scope->calls,
-        scope->cpu_ns.value / 1e6, scope->cpu_ns.low / 1e6, scope->cpu_ns.high / 1e6,
-        scope->wall_ns / 1e6);
+        (unsigned long long)scope.cpu_calls, (unsigned long long)scope.calls,
+        scope.cpu_ns.value / 1e6, scope.cpu_ns.low / 1e6, scope.cpu_ns.high / 1e6,
+        scope.wall_ns / 1e6);
     /* Almost nothing, were the long ones left out.  The wall time has the looks in it. */
-    assert_near(scope->cpu_ns.value, 120.1e6, 0.5e6);
+    assert_near(scope.cpu_ns.value, 120.1e6, 0.5e6);
     resmon_run_free(run);
 }
 
@@ -1088,23 +980,23 @@ TEST(io_of_some_calls_is_an_estimate_inside_its_bounds)
     resmon_scope_end(outer);
     (void)fclose(file);
     resmon_run *run = finished(monitor);
-    const resmon_run_scope *around = child_of(run, -1, "outer");
-    const resmon_run_scope *scope = child_of(run, index_of(run, around), "read");
-    if (around->io_calls == 0) {
+    resmon_run_scope around = scope_at(run, "outer");
+    resmon_run_scope scope = scope_at(run, "outer/read");
+    if (around.io_calls == 0) {
         resmon_run_free(run);
         print_message("skipped: /proc/self/io cannot be read here\n");
         skip();
     }
-    const resmon_estimate *found = &scope->io_read_chars;
+    const resmon_estimate *found = &scope.io_read_chars;
     print_message("%llu of %llu calls were metered: %.1f MiB, %.1f to %.1f, of %.1f\n",
-                  (unsigned long long)scope->io_calls, (unsigned long long)scope->calls,
+                  (unsigned long long)scope.io_calls, (unsigned long long)scope.calls,
                   found->value / MIB, found->low / MIB, found->high / MIB, truth / MIB);
-    assert_near(around->io_read_chars.value, truth, 0.0); /* each call of it */
-    assert_true(scope->io_calls < scope->calls);
-    assert_int_equal(scope->io_provenance, RESMON_PROVENANCE_SAMPLED);
+    assert_near(around.io_read_chars.value, truth, 0.0); /* each call of it */
+    assert_true(scope.io_calls < scope.calls);
+    assert_int_equal(scope.io_provenance, RESMON_PROVENANCE_SAMPLED);
     assert_true(found->low <= found->value && found->value <= found->high);
     assert_true(found->high <= truth && found->value > 0.0); /* a few draws may tell little */
-    const resmon_estimate *count = &scope->io_read_count;
+    const resmon_estimate *count = &scope.io_read_count;
     assert_near(count->value, 30000.0, 1e-3); /* one in each call */
     resmon_run_free(run);
 }
@@ -1130,12 +1022,12 @@ TEST(estimates_of_siblings_fit_into_what_is_around_them)
     resmon_scope_end(outer);
     (void)fclose(file);
     resmon_run *run = finished(monitor);
-    const resmon_run_scope *around = child_of(run, -1, "outer");
+    resmon_run_scope around = scope_at(run, "outer");
     double sum = 0.0;
-    for (size_t i = 0; i < run->scope_count && around->io_calls > 0; i++) {
-        const resmon_run_scope *scope = &run->scopes[i];
-        sum += scope->depth == 1 ? scope->io_read_chars.value : 0.0;
-        assert_true(scope->io_read_chars.value <= truth);
+    for (size_t i = 0; i < resmon_run_scope_count(run) && around.io_calls > 0; i++) {
+        resmon_run_scope scope = scope_of(run, i);
+        sum += scope.depth == 1 ? scope.io_read_chars.value : 0.0;
+        assert_true(scope.io_read_chars.value <= truth);
     }
     assert_true(sum <= truth * (1.0 + 1e-9));
     resmon_run_free(run);
@@ -1151,32 +1043,17 @@ TEST(io_of_the_library_is_not_the_programs)
     }
     resmon_scope_end(outer);
     resmon_run *run = finished(monitor);
-    const resmon_run_scope *scope = child_of(run, -1, "outer");
+    resmon_run_scope scope = scope_at(run, "outer");
     /* Bytes of disks are the kernel's too, as it reads pages of the program. */
-    const resmon_estimate found[] = {scope->io_read_chars, scope->io_write_chars,
-                                     scope->io_read_count, scope->io_write_count,
-                                     scope->io_write_bytes};
-    for (size_t f = 0; scope->io_calls > 0 && f < sizeof found / sizeof found[0]; f++) {
+    const resmon_estimate found[] = {scope.io_read_chars, scope.io_write_chars, scope.io_read_count,
+                                     scope.io_write_count, scope.io_write_bytes};
+    for (size_t f = 0; scope.io_calls > 0 && f < sizeof found / sizeof found[0]; f++) {
         assert_near(found[f].value, 0.0, 0.0);
     }
     resmon_run_free(run);
 }
 
 /* ---- names ---------------------------------------------------------------------------------- */
-
-/* -1 is what callers through an FFI pass by mistake. */
-TEST(an_end_without_a_begin_is_stale)
-{
-    resmon_monitor *monitor = started_plain();
-    resmon_scope_end(begin("first"));
-    resmon_scope_end(UINT64_MAX);
-    resmon_scope_end(12345);
-    resmon_scope_end(begin("second"));
-    resmon_run *run = finished(monitor);
-    assert_int_equal(child_of(run, -1, "second")->calls, 1);
-    assert_int_equal(run->info.stale_ends, 2);
-    resmon_run_free(run);
-}
 
 TEST(a_name_is_one_site_for_ever)
 {
@@ -1219,25 +1096,21 @@ TEST(many_children)
 {
     resmon_monitor *monitor = started(&(resmon_monitor_options){.scope_paths = 4 * CHILDREN});
     visit_children(1);
-    for (int i = 0; i < 2;
-         i++) { /* their trees go to that of the ended, the second over the first */
-        pthread_t thread;
-        assert_int_equal(pthread_create(&thread, NULL, visit_backwards, NULL), 0);
-        assert_int_equal(pthread_join(thread, NULL), 0);
-    }
+    in_thread(visit_backwards, NULL);
+    in_thread(visit_backwards, NULL); /* its tree goes over that of the first one */
     visit_children(1);
     visit_children(7);
     visit_children(493);
     resmon_run *run = finished(monitor);
-    assert_int_equal(run->info.dropped_paths, 0);
-    assert_int_equal(run->scope_count, CHILDREN + 1);
-    assert_int_equal(run->scopes[0].calls, 6);
+    assert_int_equal(info_of(run).dropped_paths, 0);
+    assert_int_equal(resmon_run_scope_count(run), CHILDREN + 1);
+    assert_int_equal(scope_of(run, 0).calls, 6);
     for (size_t i = 0; i < CHILDREN; i++) {
         char name[32];
         (void)snprintf(name, sizeof name, "child %zu", i);
-        assert_string_equal(run->scopes[i + 1].name, name);
-        assert_int_equal(run->scopes[i + 1].calls, 6);
-        assert_int_equal(run->scopes[i + 1].threads, 3);
+        assert_string_equal(scope_of(run, i + 1).name, name);
+        assert_int_equal(scope_of(run, i + 1).calls, 6);
+        assert_int_equal(scope_of(run, i + 1).threads, 3);
     }
     resmon_run_free(run);
 }
@@ -1253,14 +1126,14 @@ TEST(as_many_names_as_paths_are_measured)
         resmon_scope_end(begin(name));
     }
     resmon_run *run = finished(monitor);
-    size_t measured = run->scope_count;
-    uint64_t dropped = run->info.dropped_paths;
+    size_t measured = resmon_run_scope_count(run);
+    uint64_t dropped = info_of(run).dropped_paths;
     resmon_run_free(run);
     /* And a later run is not the poorer for it. */
     monitor = started_plain();
     resmon_scope_end(begin("a new name"));
     run = finished(monitor);
-    size_t later = run->scope_count;
+    size_t later = resmon_run_scope_count(run);
     resmon_run_free(run);
     assert_int_equal(dropped, 0);
     assert_int_equal(measured, NAMES);

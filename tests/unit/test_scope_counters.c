@@ -162,9 +162,7 @@ TEST(page_faults_of_scopes_are_the_threads)
     }
     outer = thread_faults() - outer;
     for (int i = 0; i < 2; i++) {
-        pthread_t thread;
-        assert_int_equal(pthread_create(&thread, NULL, touch_in_thread, &of_threads), 0);
-        pthread_join(thread, NULL);
+        in_thread(touch_in_thread, &of_threads);
     }
     resmon_run *run = finish(monitor);
     assert_int_equal(resmon_run_counter_count(run), 2);
@@ -323,9 +321,7 @@ TEST(a_thread_that_ends_leaves_no_descriptor)
     }
     size_t before = perf_files();
     for (int i = 0; i < 20; i++) {
-        pthread_t thread;
-        assert_int_equal(pthread_create(&thread, NULL, scope_in_thread, NULL), 0);
-        pthread_join(thread, NULL);
+        in_thread(scope_in_thread, NULL);
     }
     assert_int_equal(perf_files(), before);
     resmon_run_free(finish(monitor));
@@ -343,9 +339,7 @@ TEST(a_child_has_none_of_the_parents)
         /* Those of the parent's scopes are closed; a sanitizer's build has the sampler's, too. */
         _exit(perf_files() == 0 && own <= 1 ? 0 : (int)perf_files());
     }
-    int status;
-    assert_int_equal(waitpid(child, &status, 0), child);
-    assert_int_equal(status, 0);
+    assert_exits(child, 0);
     assert_int_equal(perf_files(), own);
     resmon_scope_end(scope);
     resmon_run *run = finish(monitor);
@@ -396,9 +390,7 @@ TEST(descriptors_that_are_closed_are_not_read)
         (void)find_scope(run, "after", &scope);
         _exit(scope.counter_calls == 0 && isnan(count_of(run, "after", 0)) ? 0 : 5);
     }
-    int status;
-    assert_int_equal(waitpid(child, &status, 0), child);
-    assert_int_equal(status, 0);
+    assert_exits(child, 0);
 }
 
 /* A thread whose counters have got the numbers of those that were closed. */
@@ -453,9 +445,7 @@ TEST(counters_of_another_thread_are_not_read)
                         (!has_counters || count_of(run, "beside, later", 0) >= (double)PAGES);
         _exit(is_right ? 0 : 5);
     }
-    int status;
-    assert_int_equal(waitpid(child, &status, 0), child);
-    assert_int_equal(status, 0);
+    assert_exits(child, 0);
 }
 
 TEST(few_descriptors_are_the_programs)
@@ -475,9 +465,7 @@ TEST(few_descriptors_are_the_programs)
         bool is_told = counter.status != RESMON_OK && counter.reason[0] != '\0';
         _exit(is_told && isnan(count_of(run, "of a thread", 0)) ? 0 : 5);
     }
-    int status;
-    assert_int_equal(waitpid(child, &status, 0), child);
-    assert_int_equal(status, 0);
+    assert_exits(child, 0);
 }
 
 /* As in containers: perf_event_open fails with EPERM for everything. */

@@ -564,14 +564,12 @@ TEST(a_program)
     const resmon_monitor_options options = {.struct_size = sizeof options, .interval_ms = 20};
     resmon_monitor *monitor;
     resmon_run *run;
-    pthread_t thread;
     assert_ok(resmon_monitor_new(&options, &monitor));
     assert_ok(resmon_monitor_start(monitor));
     {
         RESMON_SCOPE("outer");
         burn(0.3);
-        assert_int_equal(pthread_create(&thread, NULL, worker, NULL), 0);
-        assert_int_equal(pthread_join(thread, NULL), 0);
+        in_thread(worker, NULL);
         RESMON_SCOPE("inner");
         burn(0.3);
     }

@@ -375,36 +375,6 @@ static void merge_pair_as_documented(struct rm_block *block, uint64_t pair)
     }
 }
 
-TEST(killed_between_and_inside_the_merges)
-{
-    struct history *h = calloc(1, sizeof *h);
-    struct rm_block_sizes sizes = series_sizes(16);
-    struct rm_block full = made_block(&sizes);
-    struct source source = {.random = {99}};
-    begin(&full);
-    fill(&full, h, &source);
-    const size_t row_bytes = (size_t)full.header->sections[RM_SECTION_ROWS].record_bytes;
-    const uint64_t number = (rm_series_state(&full)->halvings + 1) << 32;
-    for (uint64_t killed_at = 0; killed_at <= sizes.rows / 2; killed_at++) {
-        struct rm_block block = made_block(&sizes);
-        memcpy(block.base, full.base, full.header->total_bytes);
-        for (uint64_t pair = 0; pair < killed_at; pair++) {
-            merge_pair_as_documented(&block, pair);
-            block.header->merge_progress = number | (pair + 1);
-        }
-        /* The row that was being written when the kill came, and the state being prepared. */
-        uint64_t torn = killed_at == sizes.rows / 2 ? 0 : killed_at == 0 ? sizes.rows : killed_at;
-        memset(rm_block_record(&block, RM_SECTION_ROWS, torn), 0xa5, row_bytes / 2);
-        memset(rm_block_record(&block, RM_SECTION_STATES, (block.header->commit + 1) & 1), 0xa5,
-               block.header->sections[RM_SECTION_STATES].record_bytes);
-        check_after_kill(&block, h);
-        assert_int_equal(rm_series_state(&block)->samples, h->samples);
-        free_block(&block);
-    }
-    free_block(&full);
-    free(h);
-}
-
 struct stepped {
     struct rm_block block;
     struct history *history;

@@ -3,7 +3,8 @@
  * sink/sinks: any sink is added by its name and a text, as by its struct; what it needs is taken;
  * and the tables are told as they are.
  */
-#include "test.h"
+#include "faults.h"
+#include "runs.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +14,6 @@
 #include <resmon/resmon.h>
 
 #include "base/compiler.h"
-#include "base/fault.h"
 #include "sink/sinks.h"
 
 static resmon_monitor *monitor;
@@ -102,6 +102,19 @@ TEST(structs_have_the_same_bounds, .setup_func = make_monitor, .teardown_func = 
         .struct_size = sizeof options, .directory = ".", .interval_ms = 99};
     assert_status(RESMON_ERANGE, resmon_monitor_add_prometheus(monitor, &options));
     assert_non_null(strstr(resmon_last_error(), "prometheus.interval is 99 ms"));
+    static char long_path[5000];
+    memset(long_path, 'a', sizeof long_path - 1);
+    static const char *const directories[] = {NULL, "", long_path};
+    for (size_t i = 0; i < RM_ARRAY_LEN(directories); i++) {
+        options =
+            (resmon_prometheus_options){.struct_size = sizeof options, .directory = directories[i]};
+        assert_status(RESMON_EINVAL, resmon_monitor_add_prometheus(monitor, &options));
+    }
+    options = (resmon_prometheus_options){
+        .struct_size = sizeof options, .directory = ".", .label_count = 1};
+    assert_status(RESMON_EINVAL, resmon_monitor_add_prometheus(monitor, &options));
+    assert_status(RESMON_EINVAL, resmon_monitor_add_prometheus(monitor, NULL));
+    assert_status(RESMON_EINVAL, resmon_monitor_add_prometheus(NULL, NULL));
     resmon_trace_options trace = {
         .struct_size = sizeof trace, .path = "x", .interval_ms = 86400001};
     assert_status(RESMON_ERANGE, resmon_monitor_add_trace(monitor, &trace));
@@ -111,6 +124,16 @@ TEST(structs_have_the_same_bounds, .setup_func = make_monitor, .teardown_func = 
     assert_status(RESMON_EINVAL, resmon_monitor_add_trace(monitor, NULL));
     resmon_csv_options csv = {.struct_size = sizeof csv, .path = "x", .flags = 2};
     assert_status(RESMON_EINVAL, resmon_monitor_add_csv(monitor, &csv));
+    csv = (resmon_csv_options){.struct_size = 8, .path = "x"};
+    assert_status(RESMON_EINVAL, resmon_monitor_add_csv(monitor, &csv));
+    csv = (resmon_csv_options){.struct_size = sizeof csv};
+    assert_status(RESMON_EINVAL, resmon_monitor_add_csv(monitor, &csv));
+    assert_status(RESMON_EINVAL, resmon_monitor_add_csv(monitor, NULL));
+    assert_status(RESMON_EINVAL, resmon_monitor_add_csv(NULL, &csv));
+    resmon_json_options json = {.struct_size = sizeof json};
+    assert_true(resmon_monitor_add_json(monitor, &json) < RESMON_OK);
+    json = (resmon_json_options){.struct_size = sizeof json, .path = "x", .flags = 16};
+    assert_true(resmon_monitor_add_json(monitor, &json) < RESMON_OK);
     resmon_stacks_options stacks = {.struct_size = sizeof stacks, .path = "x", .format = 9};
     assert_status(RESMON_EINVAL, resmon_monitor_add_stacks(monitor, &stacks));
     stacks.format = RESMON_STACKS_PPROF;
@@ -210,21 +233,20 @@ TEST(a_monitor_of_a_text)
     assert_null(made);
 }
 
+static resmon_status make_with_sinks(void *unused)
+{
+    (void)unused;
+    resmon_monitor *made = NULL;
+    resmon_status status = resmon_monitor_new_text(
+        "name=x,record=y,csv=made_by_test,prometheus=.,prometheus.label.a=b,trace=t", &made);
+    assert_true((status == RESMON_OK) == (made != NULL));
+    resmon_monitor_free(made);
+    return status;
+}
+
 TEST(any_allocation_may_fail)
 {
-    bool has_fired = true;
-    int64_t live = rm_fault_live(0);
-    for (int64_t k = 0; has_fired; k++) {
-        resmon_monitor *made = NULL;
-        rm_fault_arm(RM_FAULT_ALLOC, k);
-        resmon_status status = resmon_monitor_new_text(
-            "name=x,record=y,csv=made_by_test,prometheus=.,prometheus.label.a=b,trace=t", &made);
-        has_fired = rm_fault_fired(RM_FAULT_ALLOC);
-        rm_fault_arm(RM_FAULT_ALLOC, -1);
-        assert_true(status == RESMON_OK || (status == RESMON_ENOMEM && made == NULL));
-        resmon_monitor_free(made);
-        assert_int_equal(rm_fault_live(0), live);
-    }
+    fail_each(RM_FAULT_ALLOC, make_with_sinks, NULL, 3);
 }
 
 /* ---- parts of a run ------------------------------------------------------------------------- */
@@ -518,4 +540,59 @@ TEST(help)
     assert_non_null(strstr(text, "\n    prometheus.label.NAME=LABELS\n"));
     resmon_text_free(text);
     assert_status(RESMON_EINVAL, resmon_option_text(NULL));
+}
+
+/* ---- runs that are over ---------------------------------------------------------------------- */
+
+static resmon_run *run_of_command(void)
+{
+    const resmon_monitor_options options = {
+        .command = "/opt/py/bin/python3 -u /home/ann/train.py --token ...",
+    };
+    return finish(start_with(&options));
+}
+
+TEST(exports_that_are_refused)
+{
+    resmon_run *run = run_of_command();
+    assert_int_equal(resmon_run_export(NULL, "json", "x"), RESMON_EINVAL);
+    assert_int_equal(resmon_run_export(run, NULL, "x"), RESMON_EINVAL);
+    assert_int_equal(resmon_run_export(run, "jsno", "x"), RESMON_EINVAL);
+    assert_non_null(strstr(resmon_last_error(), "did you mean 'json'"));
+    assert_int_equal(resmon_run_export(run, "json", NULL), RESMON_EINVAL);
+    assert_int_equal(resmon_run_export(run, "json", "x,speed=3"), RESMON_EINVAL);
+    assert_int_equal(resmon_run_export(run, "json", path_of("none/run.json")), RESMON_ENOENT);
+    resmon_run_free(run);
+}
+
+TEST(a_file_tells_its_sink)
+{
+    static const struct {
+        const char *path, *sink;
+    } files[] = {
+        {"run.json", "json"}, {"a/b.csv", "csv"},       {"run.trace.json", "trace"},
+        {"x.pb.gz", "pprof"}, {"cpu.folded", "folded"}, {".json", NULL},
+        {"json", NULL},       {"run.xls", NULL},        {"", NULL},
+    };
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        resmon_sink_kind kind = {.struct_size = sizeof kind};
+        resmon_status status = resmon_sink_kind_of_file(files[i].path, &kind);
+        assert_int_equal(status, files[i].sink != NULL ? RESMON_OK : RESMON_ENOENT);
+        if (files[i].sink != NULL) {
+            assert_string_equal(kind.name, files[i].sink);
+            assert_string_equal(kind.main, "path");
+        }
+    }
+    assert_non_null(strstr(resmon_last_error(), ".pb.gz"));
+    assert_int_equal(resmon_sink_kind_of_file(NULL, NULL), RESMON_EINVAL);
+}
+
+TEST(the_command_is_what_was_said)
+{
+    resmon_run *run = run_of_command();
+    assert_string_equal(resmon_run_fact(run, "run", "program"), "train.py");
+    assert_string_equal(resmon_run_fact(run, "run", "executable"), "/opt/py/bin/python3");
+    assert_string_equal(resmon_run_fact(run, "run", "command_line"),
+                        "/opt/py/bin/python3 -u /home/ann/train.py --token ...");
+    resmon_run_free(run);
 }

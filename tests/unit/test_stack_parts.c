@@ -13,11 +13,11 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
-#include "os/claimed_signal.h"
 #include "os/own_usage.h"
 #include "os/proc_pid.h"
+#include "os/program.h"
 #include "stack/code.h"
-#include "stack/memory_watch.h"
+#include "stack/faults.h"
 #include "stack/slot.h"
 #include "unit/pages.h"
 
@@ -97,28 +97,28 @@ TEST(a_full_ring_counts_and_keeps_what_it_has)
     free(slot);
 }
 
-/* ---- recipes ------------------------------------------------------------------------------ */
+/* ---- unwind cache ------------------------------------------------------------------------- */
 
-TEST(recipes_are_kept_by_address)
+TEST(unwind_steps_are_cached_by_address)
 {
-    struct rm_recipes *recipes = rm_recipes_new();
+    struct rm_unwind_cache *cache = rm_unwind_cache_new();
     uint64_t kept = 0;
-    assert_non_null(recipes);
-    assert_null(rm_recipes_find(recipes, 0x1000));
+    assert_non_null(cache);
+    assert_null(rm_unwind_cache_find(cache, 0x1000));
     for (uint64_t i = 1; i <= 10000; i++) { /* more than there is room for */
-        rm_recipes_add(recipes, 16 * i, &i, sizeof i);
-        rm_recipes_add(recipes, 16 * i, &kept, sizeof kept); /* the first one stays */
+        rm_unwind_cache_add(cache, 16 * i, &i, sizeof i);
+        rm_unwind_cache_add(cache, 16 * i, &kept, sizeof kept); /* the first one stays */
     }
     for (uint64_t i = 1; i <= 10000; i++) {
-        const uint64_t *found = rm_recipes_find(recipes, 16 * i);
+        const uint64_t *found = rm_unwind_cache_find(cache, 16 * i);
         assert_true(found == NULL || *found == i);
         kept += found != NULL;
     }
     assert_true(kept > 1000 && kept < 10000);
-    unsigned char large[RM_RECIPE_BYTES + 1] = {0};
-    rm_recipes_add(recipes, 7, large, sizeof large);
-    assert_null(rm_recipes_find(recipes, 7));
-    rm_free(recipes);
+    unsigned char large[RM_UNWIND_STEP_BYTES + 1] = {0};
+    rm_unwind_cache_add(cache, 7, large, sizeof large);
+    assert_null(rm_unwind_cache_find(cache, 7));
+    rm_free(cache);
 }
 
 /* ---- modules ----------------------------------------------------------------------------- */

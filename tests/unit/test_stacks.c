@@ -17,13 +17,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "pages.h"
-#include "run/run.h"
-#include "sanitizer.h"
-#include "stack/handler.h"
 #include "stack_tests.h"
-#include "symbols/symbolizer.h"
 
 #define MIB      ((size_t)1 << 20)
 #define NOINLINE __attribute__((noinline))
@@ -139,7 +134,7 @@ static void check_names(const resmon_run *run)
 {
     static const char *const functions[] = {"seventy", "twenty", "ten"};
     const struct rm_run_profile *profile = &run->profile;
-    if (rm_symbolizer_check() != RESMON_OK) {
+    if (missing_names() != NULL) {
         print_message("names are not tested: %s\n", resmon_last_error());
         return;
     }
@@ -517,9 +512,7 @@ static void *do_nothing(void *unused)
 
 static void run_thread(void *(*function)(void *))
 {
-    pthread_t thread;
-    assert_int_equal(pthread_create(&thread, NULL, function, NULL), 0);
-    assert_int_equal(pthread_join(thread, NULL), 0);
+    in_thread(function, NULL);
 }
 
 TEST(later_threads_are_seen)

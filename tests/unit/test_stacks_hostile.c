@@ -21,14 +21,10 @@
 #include <ucontext.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "base/thread.h"
 #include "os/kept.h"
 #include "os/perf_ring.h"
 #include "pages.h"
-#include "run/run.h"
-#include "sanitizer.h"
-#include "stack/handler.h"
 #include "stack_tests.h"
 
 #define NOINLINE __attribute__((noinline))
@@ -160,9 +156,7 @@ static void *isolate(void *ret_is_isolated)
 TEST(descriptors_may_go)
 {
     bool is_isolated = false;
-    pthread_t thread;
-    assert_int_equal(pthread_create(&thread, NULL, isolate, &is_isolated), 0);
-    assert_int_equal(pthread_join(thread, NULL), 0);
+    in_thread(isolate, &is_isolated);
     if (!is_isolated) {
         print_message("skipped: the library's threads have no table of descriptors of their own "
                       "here\n");

@@ -18,12 +18,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "base/parse.h"
 #include "base/thread.h"
 #include "os/perf.h"
 #include "os/perf_ring.h"
-#include "run/run.h"
 #include "stack/faults.h"
 #include "stack_tests.h"
 

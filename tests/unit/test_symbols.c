@@ -20,9 +20,10 @@
 #include "base/alloc.h"
 #include "base/fault.h"
 #include "made_unnamed.h"
-#include "os/vdso.h"
+#include "os/library.h"
 #include "random.h"
 #include "stack/elf_file.h"
+#include "stack_tests.h"
 #include "symbols/naming.h"
 #include "symbols/symbolizer.h"
 
@@ -1112,11 +1113,6 @@ TEST(without_names_there_is_a_reason)
     }
 }
 
-static const char *missing_helper(void)
-{
-    return rm_symbolizer_check() != RESMON_OK ? resmon_last_error() : NULL;
-}
-
 FIXTURE(set_up)
 {
     has_binutils =
@@ -1124,4 +1120,4 @@ FIXTURE(set_up)
     return 0;
 }
 
-TEST_FILE(.missing = missing_helper, .set_up = set_up);
+TEST_FILE(.missing = missing_names, .set_up = set_up);

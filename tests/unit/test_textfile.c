@@ -79,32 +79,6 @@ TEST(a_file_comes_and_goes)
     rm_run_free(run);
 }
 
-TEST(a_file_goes_without_a_stop_too)
-{
-    char name[256];
-    resmon_run *run = made_run("running", 0);
-    struct rm_sink sink = made_sink(0);
-    assert_ok(sink.ops.snapshot(sink.context, run));
-    assert_int_equal(count_files(name), 1);
-    sink.ops.close(sink.context);
-    assert_int_equal(count_files(name), 0);
-    rm_run_free(run);
-}
-
-TEST(a_file_that_is_kept_has_the_end)
-{
-    char name[256];
-    resmon_run *run = made_run("running", 0);
-    struct rm_sink sink = made_sink(RESMON_PROMETHEUS_KEEP | RESMON_PROMETHEUS_NO_NODE);
-    run->info.samples = 99;
-    assert_ok(sink.ops.stop(sink.context, run)); /* before any snapshot */
-    sink.ops.close(sink.context);
-    assert_int_equal(count_files(name), 1);
-    assert_true(holds(path_of(name), "resmon_samples_total{pid=\"4711\"} 99\n"));
-    assert_int_equal(unlink(path_of(name)), 0);
-    rm_run_free(run);
-}
-
 /* Two monitors of one process, and one after the other. */
 TEST(two_sinks_have_two_files)
 {
@@ -180,38 +154,6 @@ TEST(what_cannot_be_written_is_absent)
     }
     sink.ops.close(sink.context);
     rm_run_free(run);
-}
-
-TEST(options_that_are_refused)
-{
-    static const resmon_prometheus_label twice[] = {{"a", "1"}, {"a", "2"}};
-    static char long_path[5000];
-    memset(long_path, 'a', sizeof long_path - 1);
-    const struct {
-        resmon_prometheus_options options;
-        resmon_status status;
-    } cases[] = {
-        {{.directory = NULL}, RESMON_EINVAL},
-        {{.directory = ""}, RESMON_EINVAL},
-        {{.directory = "/no/such/directory"}, RESMON_ENOENT},
-        {{.directory = long_path}, RESMON_EINVAL},
-        {{.directory = test_directory, .flags = 1U << 20}, RESMON_EINVAL},
-        {{.directory = test_directory, .interval_ms = 99}, RESMON_ERANGE},
-        {{.directory = test_directory, .interval_ms = 86400001}, RESMON_ERANGE},
-        {{.directory = test_directory, .labels = twice, .label_count = 2}, RESMON_EINVAL},
-        {{.directory = test_directory, .label_count = 1}, RESMON_EINVAL},
-    };
-    resmon_monitor *monitor = NULL;
-    assert_ok(resmon_monitor_new(NULL, &monitor));
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        resmon_prometheus_options options = cases[i].options;
-        options.struct_size = sizeof options;
-        assert_status(cases[i].status, resmon_monitor_add_prometheus(monitor, &options));
-    }
-    assert_status(RESMON_EINVAL, resmon_monitor_add_prometheus(monitor, NULL));
-    assert_status(RESMON_EINVAL, resmon_monitor_add_prometheus(NULL, NULL));
-    assert_int_equal(resmon_monitor_sink_count(monitor), 0);
-    resmon_monitor_free(monitor);
 }
 
 TEST(a_monitor_writes_it)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * format/trace: runs made by hand, and the exact text that becomes of them; the sink of a monitor;
- * and files that cannot be written.  truth/truth_trace.py reads traces as viewers do.
+ * Traces: several runs in one, texts that are long or of another locale, the sink of a monitor, and
+ * files that cannot be written.  Traces of golden runs are compared as a whole (tests/golden), and
+ * truth/truth_trace.py reads traces as viewers do.
  */
 #include "test.h"
 
@@ -53,27 +54,6 @@ static resmon_run *made_run(double pid, int64_t start_ns)
     return run;
 }
 
-/* Each column has the same numbers, in all of its series. */
-static void add_columns(struct resmon_run *run, const resmon_column *columns, size_t count,
-                        const double *values)
-{
-    enum { ROWS = 3 };
-    run->columns = (resmon_column *)(uintptr_t)columns;
-    run->column_count = count;
-    run->row_count = ROWS;
-    run->t_first = rm_arena_alloc(&run->strings, ROWS, sizeof *run->t_first);
-    run->t_last = rm_arena_alloc(&run->strings, ROWS, sizeof *run->t_last);
-    run->row_samples = rm_arena_alloc(&run->strings, ROWS, sizeof *run->row_samples);
-    run->values = rm_arena_alloc(&run->strings, count * RM_SERIES_KINDS * ROWS, sizeof(double));
-    for (size_t row = 0; row < ROWS; row++) {
-        run->t_first[row] = (int64_t)row * 1000000;
-        run->t_last[row] = run->t_first[row] + 500000;
-    }
-    for (size_t i = 0; i < count * RM_SERIES_KINDS * ROWS; i++) {
-        run->values[i] = values[i / (RM_SERIES_KINDS * ROWS) * ROWS + i % ROWS];
-    }
-}
-
 static char *trace_of(const resmon_run *const *runs, size_t count)
 {
     static char text[1 << 20];
@@ -95,82 +75,6 @@ static size_t count_of(const char *text, const char *part)
 }
 
 /* ---- the text ------------------------------------------------------------------------------- */
-
-TEST(scopes_tags_and_names)
-{
-    resmon_run *run = made_run(42, 1795248000123456789);
-    const resmon_run *const runs[] = {run};
-    const char *text = trace_of(runs, 1);
-    static const char *const wanted[] = {
-        "\"otherData\":{\"producer\":\"libresmon 0.1.0\","
-        "\"start_realtime_ns\":\"1795248000123456789\",\"processes\":\"1\"}",
-        "\"traceEvents\":[\n{\"ph\":\"M\",\"pid\":42,\"tid\":42,\"ts\":0,\"name\":\"process_name\","
-        "\"args\":{\"name\":\"solver @ n001\"}},\n",
-        "{\"ph\":\"M\",\"pid\":42,\"tid\":42,\"ts\":0,\"name\":\"process_sort_index\","
-        "\"args\":{\"sort_index\":0}},\n",
-        "{\"ph\":\"M\",\"pid\":42,\"tid\":42,\"ts\":0,\"name\":\"thread_name\","
-        "\"args\":{\"name\":\"main\"}},\n",
-        "{\"ph\":\"M\",\"pid\":42,\"tid\":43,\"ts\":0,\"name\":\"thread_name\","
-        "\"args\":{\"name\":\"thread 43\"}},\n",
-        "{\"ph\":\"M\",\"pid\":42,\"tid\":43,\"ts\":0,\"name\":\"thread_sort_index\","
-        "\"args\":{\"sort_index\":1}},\n",
-        "{\"ph\":\"X\",\"pid\":42,\"tid\":42,\"ts\":1000.125,\"dur\":2500.500,\"name\":\"plain\","
-        "\"cat\":\"scope\"},\n",
-        "{\"ph\":\"X\",\"pid\":42,\"tid\":42,\"ts\":1000.125,\"dur\":0.001,\"name\":"
-        "\"\\\"\\\\\\u000a\\u0001\\u007f\xef\xbf\xbd\xc3\xa9\xe2\x82\xac\",\"cat\":\"scope\"},\n",
-        "{\"ph\":\"X\",\"pid\":42,\"tid\":43,\"ts\":0.007,\"dur\":0.000,\"name\":\"\","
-        "\"cat\":\"scope\",\"args\":{\"open\":1}},\n",
-        "{\"ph\":\"i\",\"pid\":42,\"tid\":42,\"ts\":0.005,\"s\":\"p\",\"cat\":\"tag\",\"name\":"
-        "\"epoch \\\"1\\\"\"},\n",
-        "{\"ph\":\"i\",\"pid\":42,\"tid\":42,\"ts\":0.000,\"s\":\"p\",\"cat\":\"tag\",\"name\":"
-        "\"tag\"}]}\n",
-    };
-    assert_memory_equal(text, "{\"", 2); /* what Perfetto looks for */
-    for (size_t i = 0; i < RM_ARRAY_LEN(wanted); i++) {
-        assert_has(text, wanted[i]);
-    }
-    resmon_run_free(run);
-}
-
-TEST(counters_are_scaled_and_one_each)
-{
-    static const resmon_column columns[] = {
-        {.metric = "proc.cpu.percent", .instance = "", .kind = RESMON_GAUGE},
-        {.metric = "proc.mem.rss", .instance = "", .kind = RESMON_GAUGE},
-        {.metric = "tree.mem.rss", .instance = "a \"b\"", .kind = RESMON_GAUGE},
-        {.metric = "proc.io.read_bytes", .instance = "", .kind = RESMON_COUNTER},
-        {.metric = "no.such.metric", .instance = "", .kind = RESMON_GAUGE},
-    };
-    static const double values[] = {
-        NAN,     99.96,   50.0,     /* of the time since the row before */
-        1048576, 1572864, INFINITY, /* 1 MiB, 1.5 MiB */
-        -1.0,    1e300,   NAN,      /* */
-        NAN,     1500000, -0.0004,  /* B/s */
-        1,       2,       3,
-    };
-    resmon_run *run = made_run(42, 1);
-    const resmon_run *const runs[] = {run};
-    add_columns(run, columns, RM_ARRAY_LEN(columns), values);
-    const char *text = trace_of(runs, 1);
-    static const char *const wanted[] = {
-        "{\"ph\":\"C\",\"pid\":42,\"tid\":42,\"ts\":500.000,\"name\":\"CPU process\","
-        "\"args\":{\"%\":99.960}},\n",
-        "\"ts\":1500.000,\"name\":\"CPU process\",\"args\":{\"%\":50.000}}",
-        "\"ts\":0.000,\"name\":\"memory rss\",\"args\":{\"MiB\":1.000}}",
-        "\"ts\":1000.000,\"name\":\"memory rss\",\"args\":{\"MiB\":1.500}}",
-        "\"ts\":0.000,\"name\":\"memory tree rss a \\\"b\\\"\",\"args\":{\"MiB\":0.000}}",
-        "\"ts\":1000.000,\"name\":\"memory tree rss a \\\"b\\\"\",\"args\":{\"MiB\":"
-        "9.5367431640625e+293}}",
-        "\"ts\":500.000,\"name\":\"I/O read\",\"args\":{\"MB/s\":1.500}}",
-        "\"ts\":1500.000,\"name\":\"I/O read\",\"args\":{\"MB/s\":0.000}}",
-    };
-    for (size_t i = 0; i < RM_ARRAY_LEN(wanted); i++) {
-        assert_has(text, wanted[i]);
-    }
-    assert_int_equal(count_of(text, "\"ph\":\"C\""), 8); /* what is no number has none */
-    assert_int_equal(count_of(text, "nan") + count_of(text, "inf"), 0);
-    resmon_run_free(run);
-}
 
 TEST(several_runs_share_a_clock_and_no_id)
 {
@@ -300,38 +204,6 @@ TEST(the_sink_writes_at_stop)
     assert_has(text, "\"name\":\"a tag\"}");
     assert_has(text, "\"name\":\"memory rss\",\"args\":{\"MiB\":");
     assert_int_equal(unlink(path_of("sink.json")), 0);
-}
-
-TEST(the_sink_writes_snapshots_when_asked_to)
-{
-    resmon_monitor *monitor = NULL;
-    const resmon_trace_options trace = {
-        .struct_size = sizeof trace, .path = path_of("sink.json"), .interval_ms = 5};
-    assert_ok(resmon_monitor_new(NULL, &monitor));
-    assert_ok(resmon_monitor_add_trace(monitor, &trace));
-    assert_ok(resmon_monitor_start(monitor));
-    for (int i = 0; i < 12000 && access(trace.path, F_OK) != 0; i++) {
-        (void)nanosleep(&(struct timespec){.tv_nsec = 5000000}, NULL);
-    }
-    assert_int_equal(access(path_of("sink.json"), F_OK), 0);
-    resmon_monitor_free(monitor);
-    assert_int_equal(unlink(path_of("sink.json")), 0);
-}
-
-TEST(the_sink_refuses_bad_options)
-{
-    resmon_monitor *monitor = NULL;
-    resmon_trace_options trace = {.struct_size = sizeof trace};
-    assert_ok(resmon_monitor_new(NULL, &monitor));
-    assert_status(RESMON_EINVAL, resmon_monitor_add_trace(NULL, &trace));
-    assert_status(RESMON_EINVAL, resmon_monitor_add_trace(monitor, NULL));
-    assert_status(RESMON_EINVAL, resmon_monitor_add_trace(monitor, &trace));
-    trace.path = path_of("no/t.json");
-    assert_status(RESMON_ENOENT, resmon_monitor_add_trace(monitor, &trace));
-    trace.path = "%";
-    assert_status(RESMON_EINVAL, resmon_monitor_add_trace(monitor, &trace));
-    assert_int_equal(resmon_monitor_sink_count(monitor), 0);
-    resmon_monitor_free(monitor);
 }
 
 FIXTURE(tear_down)

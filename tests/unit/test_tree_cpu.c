@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "os/tree_cpu.h"
+#include "os/own_usage.h"
 #include "run/run.h"
 
 #define MS INT64_C(1000000)
@@ -332,10 +332,7 @@ TEST(in_a_child_nothing_of_the_parents_is_left)
         struct rm_tree_cpu cpu = rm_tree_cpu_at_begin();
         _exit(cpu.descendants_ns == 0 && !cpu.has_descendants ? 0 : 1);
     }
-    int status = 0;
-    assert_int_equal(waitpid(pid, &status, 0), pid);
-    assert_true(WIFEXITED(status));
-    assert_int_equal(WEXITSTATUS(status), 0);
+    assert_exits(pid, 0);
     rm_tree_cpu_withdraw(&owner);
 }
 

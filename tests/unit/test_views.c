@@ -11,7 +11,7 @@
 
 #include "base/compiler.h"
 #include "metric/view.h"
-#include "net/mlflow_plan.h"
+#include "net/mlflow_body.h"
 #include "run/headline.h"
 
 static const char *const names[RM_VIEW_COUNT] = {
@@ -138,44 +138,6 @@ TEST(readers_have_room)
     /* 16 GPUs beside what is of the node */
     assert_true(rows_of(RM_VIEW_MLFLOW, "node") + 16 * rows_of(RM_VIEW_MLFLOW, "gpu") <=
                 RM_MLFLOW_SERIES_KEYS);
-}
-
-TEST(rows_come_in_order)
-{
-    struct rm_view_row row;
-    size_t at = 0;
-    assert_true(rm_view_next(RM_VIEW_SUMMARY, "run", &at, &row));
-    assert_string_equal(rm_metric_name(row.metric), "proc.cpu.percent");
-    assert_string_equal(row.unit, "%"); /* the metric's own */
-    assert_true(rm_view_next(RM_VIEW_SUMMARY, "run", &at, &row));
-    assert_string_equal(rm_metric_name(row.metric), "tree.cpu.percent");
-    assert_int_equal(rows_of(RM_VIEW_SUMMARY, "no such group"), 0);
-    at = SIZE_MAX / 2;
-    assert_false(rm_view_next(RM_VIEW_TRACE, NULL, &at, &row));
-}
-
-TEST(a_row_says_how_it_is_shown)
-{
-    size_t seen = 0;
-    for (size_t i = 0; i < resmon_view_count(); i++) {
-        const resmon_view view = view_at(i);
-        if (strcmp(view.view, "trace") == 0 && strcmp(view.metric, "proc.mem.rss") == 0) {
-            assert_string_equal(view.label, "memory rss");
-            assert_string_equal(view.unit, "MiB");
-            assert_true(view.divisor == 1048576.0);
-            assert_int_equal(view.series, RESMON_SERIES_MAX);
-            seen++;
-        }
-        if (strcmp(view.label, "power_usage_percentage") == 0) {
-            assert_string_equal(view.share_of, "gpu.power_limit");
-            seen++;
-        }
-        if (strcmp(view.view, "chart") == 0 && strcmp(view.metric, "cg.mem.limit") == 0) {
-            assert_int_equal(view.colour, -1);
-            seen++;
-        }
-    }
-    assert_int_equal(seen, 3);
 }
 
 TEST(past_the_end)

@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -146,9 +145,7 @@ TEST(fork)
                        resmon_watch_end(own, &watched) == RESMON_OK && watched.rss_bytes > 0;
         _exit(is_refused && is_ended && has_own ? 0 : 1);
     }
-    int status;
-    assert_int_equal(waitpid(child, &status, 0), child);
-    assert_int_equal(status, 0);
+    assert_exits(child, 0);
     assert_int_equal(resmon_watch_end(watch, &watched), RESMON_OK);
     assert_true(watched.rss_peak_bytes > 0);
 }

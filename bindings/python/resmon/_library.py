@@ -79,14 +79,14 @@ def _raise_on_failure(status, _function, _arguments):
     return status
 
 
-# Calls that neither block nor call back keep Python's lock: letting go of it costs more than they do.
+# Calls that neither block nor call back keep the global interpreter lock: releasing it takes longer than the call.
 _quick = ctypes.PyDLL(path, handle=_library._handle)
 _QUICK = frozenset("monitor_tag task_begin task_here task_end task_fail watch_begin watch_lap watch_end timed_watch timed_take "
                    "scope_begin scope_begin_under scope_end scope_fail scope_resumed scope_here".split())
 
 
 def _from_reader(name):
-    """Finds what the other library has, which libresmon loads from beside itself."""
+    """Returns a function of libresmon-reader.so, which libresmon loads from its own directory."""
     try:
         if _library.resmon_load_reader() != 0:
             raise LibraryError(f"{name} is not there: {last_error()}")

@@ -144,4 +144,4 @@ def above_idle(work: Recorded | Sequence[Recorded], idle: Recorded | Sequence[Re
     return Comparison.of(struct)
 
 
-compare = above_idle  # its name before, which says less: diff() compares, too
+compare = above_idle  # former name

@@ -22,8 +22,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-# Modules whose frame stands outermost when nobody caught an exception; not those of shells and test runners, which
-# go on after it.
+# Modules of the outermost frame if an exception was not caught. Shells and test runners, which continue after an
+# exception, are not among them.
 _OUTERMOST = ("__main__", "runpy")
 
 
@@ -32,7 +32,7 @@ def text_of(error):
     try:
         text = " ".join(str(error).replace("\0", " ").split())
     except Exception:  # pylint: disable=broad-except
-        text = ""  # an exception without a text is one all the same
+        text = ""  # str() of the exception failed
     return f"{type(error).__name__}: {text}".rstrip(": ")
 
 
@@ -73,7 +73,7 @@ def _at_exit():
         pass  # it is over, or another process's
 
 
-# What os._exit() calls, once it is watched, with the SystemExit that it stands for: in which process.
+# Functions that os._exit() calls, once it is watched, with an equivalent SystemExit; and their process.
 _leaving: dict[Callable[[SystemExit], object], int] = {}
 
 

@@ -24,7 +24,7 @@ def wanted(module, what, package=None):
     except ImportError as error:
         name = package or module.partition(".")[0]
         if error.name and error.name.partition(".")[0] != module.partition(".")[0]:
-            raise  # it is there, and something that it needs is not
+            raise  # the package is installed, but not its dependency
         raise MissingPackage(f"{what} needs {name}, which is not installed: pip install {name}") from None
 
 
@@ -91,7 +91,7 @@ def _destroy(capsule, is_valid=_is_valid, pointer=_pointer, name=_NAME, stream_t
         return
     address = pointer(capsule, name)
     stream = stream_type.from_address(address)
-    if stream.release:  # nobody has consumed it
+    if stream.release:  # it was not consumed
         stream.release(address)
     free(address)
 

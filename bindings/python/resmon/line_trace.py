@@ -1,26 +1,25 @@
 # SPDX-License-Identifier: MIT
-"""What the lines of a function take: from line events of Python to figures for each line.
+"""Measures the lines of a function: from Python's line events to the time and memory of each line.
 
-A tracer has the events: sys.monitoring if available (3.12), otherwise sys.settrace. Both pass them to the tracks of
-the thread: one for each function and thread, which no lock guards. A Recorder sums the tracks of a function when it is
-read. Called by the stretches of lines.py: enter() before the function runs, leave() after it.
+A tracer receives the events: sys.monitoring if available (3.12), otherwise sys.settrace. Both pass them to the tracks
+of the thread. There is one track for each function and thread, so tracks need no lock. A Recorder sums the tracks of a
+function when it is read. The stretches of lines.py call enter() before the function runs, and leave() after it.
 """
 import os
 import sys
 import threading
 import weakref
 
-# The clock of the library, CLOCK_MONOTONIC. The library's own reading of it through ctypes would cost more than
-# most lines that it would measure.
+# CLOCK_MONOTONIC, the clock of the library. Reading it through ctypes would take longer than most lines.
 from time import perf_counter_ns as clock
 
 TOOL = "resmon lines"  # our name in sys.monitoring
 
-# Nanoseconds of an event outside of our clock readings: no time of a line, as what is between these. Measured as the time
-# of a line "y = x" with events less that without, medians of 101 on a 2-vCPU KVM guest (Intel Xeon, 2026-11-28): 138 in
+# Overhead of an event outside of our clock readings, in ns, which is subtracted from the line. Measured as the time of a
+# line "y = x" with events less that without, medians of 101 on a 2-vCPU KVM guest (Intel Xeon, 2026-11-28): 138 in
 # Python 3.11, 144 in 3.12, 152 in 3.13; sys.settrace beside sys.monitoring 200 in 3.12; in 3.9 and 3.10, 175 to 195 and 19
-# more for each variable of the function. Less is taken off, so that no line is shown as faster than it is: 8 to 25 ns an
-# event are left in 3.11 to 3.13. On a machine of another pace the error is the difference of the paces.
+# more for each variable of the function. Less is subtracted, so that no line is shown as faster than it is: 8 to 25 ns per
+# event remain in 3.11 to 3.13. On faster or slower machines the error differs accordingly.
 EVENT_NS = 130
 
 
@@ -32,10 +31,10 @@ class _Thread:
     def __init__(self):
         self.monitored = {}  # id(code) -> its tracks, fed by sys.monitoring
         self.traced = {}  # id(code) -> its tracks, fed by sys.settrace
-        self.lost = 0  # nanoseconds that events took, which belong to no line
+        self.lost = 0  # nanoseconds of overhead, which are no time of a line
         self.is_tracing = False  # our trace function is set
-        self.below = None  # the one that was there before
-        self.is_broken = False  # an exception in ours made Python drop it
+        self.below = None  # the previous trace function
+        self.is_broken = False  # Python removed our trace function after an exception in it
 
 
 class _Local(threading.local):
@@ -57,16 +56,16 @@ def enter(track, depth, line):
     track.enter(now - lost, line)
     if depth == 0:
         running, key = track.tracer.running(thread), id(track.recorder.code)
-        # Memory comes first, so that the time of its reading is over when the clock is started again.
+        # Tracks of memory come first, so that reading it ends before the clock starts again.
         running[key] = tuple(sorted((*running.get(key, ()), track), key=lambda each: each.order))
         track.tracer.resume(thread)
     thread.lost = lost + clock() - now
 
 
 def leave(track, depth):
-    """Ends what enter() began or was about to begin, and inner calls that an exception left.
+    """Ends what enter() began or was about to begin, and inner calls that ended with an exception.
 
-    KeyboardInterrupt and RecursionError can come anywhere, also in here: leave() can then be called once more.
+    KeyboardInterrupt and RecursionError can occur anywhere, also in here: leave() is then called again.
     """
     now = clock()
     thread = local.thread
@@ -141,7 +140,7 @@ class Monitoring:
                           events.PY_RETURN: _on_return, events.PY_YIELD: _on_return}
         self.events = sum(self.callbacks)
         self.tool = None
-        self.owners = {}  # id(code) -> ids of those who started it
+        self.owners = {}  # id(code) -> ids of the calls that started it
         self.lock = threading.RLock()  # guards both; reentered by finalizers and signal handlers that are profiled
 
     def start(self, code, owner):
@@ -168,10 +167,10 @@ class Monitoring:
     def _take(self):
         if self.tool is not None:
             return True
-        # PROFILER_ID would be ours by right, but cProfile knows no other: a function that uses it would fail.
+        # PROFILER_ID comes last, as cProfile uses no other: a profiled function that uses cProfile would fail.
         for tool in (3, 4, sys.monitoring.PROFILER_ID, 0, 1, 5):
             try:
-                if sys.monitoring.get_tool(tool) != TOOL:  # which is there after an interrupt in the middle of this
+                if sys.monitoring.get_tool(tool) != TOOL:  # it is ours after an interrupt within this function
                     sys.monitoring.use_tool_id(tool, TOOL)
             except ValueError:  # taken
                 continue
@@ -184,7 +183,7 @@ class Monitoring:
     def _set(self, code, events):
         try:
             sys.monitoring.set_local_events(self.tool, code, events)
-        except (ValueError, TypeError):  # somebody freed our tool: no reason to fail the function that is profiled
+        except (ValueError, TypeError):  # another module freed our tool: the profiled function must not fail
             return False
         return True
 
@@ -193,7 +192,7 @@ class Monitoring:
         return thread.monitored
 
     def resume(self, thread):
-        """Does nothing: events are those of the whole process."""
+        """Does nothing: events are enabled for the whole process."""
 
     suspend = resume
 
@@ -209,7 +208,7 @@ def _on_call(frame, event, arg):
         below = None if thread.below is None else _call_below(thread, frame, event, arg)
         tracks = thread.traced.get(id(frame.f_code))
         if tracks is not None:
-            # What runs for the first time is still on the line where the function starts.
+            # At the begin of a call, the frame is on the first line of the function.
             line = None if frame.f_lineno == frame.f_code.co_firstlineno else frame.f_lineno
             for track in tracks:
                 track.called(frame, now - lost, line)
@@ -224,11 +223,11 @@ def _on_call(frame, event, arg):
 def _call_below(thread, frame, event, arg):
     try:
         below = thread.below(frame, event, arg)
-    except Exception:  # a debugger that quits is dropped, as it would be without us
+    except Exception:  # a debugger that quits is removed, as it would be without this profiler
         thread.below = None
         raise
     if sys.gettrace() is not _on_call:
-        # It set itself again (coverage does, to be called from C from then on), or another one.
+        # It installed itself again (as coverage does, to be called from C), or another trace function.
         thread.below = sys.gettrace()
         sys.settrace(_on_call)
     return below
@@ -254,7 +253,7 @@ def _trace(frame, event, _arg):
 
 
 class _Both:
-    """Our local trace function and that of a tracer that was set before."""
+    """Our local trace function, and the one of a tracer that was installed before."""
 
     __slots__ = ("below",)
 
@@ -302,7 +301,7 @@ class Settrace:
     def suspend(thread):
         if thread.is_tracing and not thread.traced:
             now = sys.gettrace()
-            # Where somebody set another one meanwhile (a debugger), that is the one to stay.
+            # A trace function that was installed meanwhile, as by a debugger, stays.
             if now is _on_call or now is None and (thread.is_broken or sys.exc_info()[0] is not None):
                 sys.settrace(thread.below)
             thread.below = None
@@ -338,8 +337,8 @@ class Track:
 
     def __init__(self, recorder, cells):
         self.recorder = recorder
-        self.cells = cells  # line -> [hits, figure, ...]
-        self.idle = self.cell = self.new_cell()  # where goes what belongs to no line
+        self.cells = cells  # line -> [hits, value, ...]
+        self.idle = self.cell = self.new_cell()  # for time that belongs to no line
         self.paused = []
         self.is_fresh = False  # the wrapper has called the function, which has not started or continued yet
         self.tracer = tracers[-1]  # of the outermost call
@@ -381,7 +380,7 @@ class Track:
     def returned(self, frame, time):
         paused = self.paused
         top = len(paused) - 1
-        # Frames that an exception left send no event where sys.monitoring is used. They are above this one.
+        # With sys.monitoring, frames that end with an exception send no event. They are above this frame.
         while top > 0 and paused[top][1] is not None and paused[top][1] != id(frame):
             top -= 1
         if top > 0 and paused[top][1] is not None:
@@ -420,7 +419,7 @@ class TimeTrack(Track):
         self.since = time
 
     def line(self, line, time):
-        # Track's once more without the calls: it runs for every line.
+        # As Track.line(), without calls, because it runs for every line.
         self.cell[1] += time - self.since
         self.since = time
         try:
@@ -476,7 +475,7 @@ class MemoryTrack(Track):
 
     def pop(self, depth, time):
         self.charge(time)
-        # The line that called ran all the time, so what its calls reached it reached too.
+        # The peak of a call is also a peak of the calling line.
         for cell, _, high in reversed(self.paused[depth:]):
             cell[3] = max(cell[3], self.high)
             self.high = max(self.high, high)
@@ -521,7 +520,7 @@ class MemoryTrack(Track):
         self.recorder.no_peak = str(error) or type(error).__name__
 
     def after_fork(self):
-        self.watch = self.open_watch()  # the one that is open is on the parent
+        self.watch = self.open_watch()  # the open watch belongs to the parent process
 
 
 def _read_rss():
@@ -548,7 +547,7 @@ class Recorder:
         self.local = threading.local()
         self.lock = threading.RLock()  # guards parts and ended
         self.parts = []  # (weak track, its cells): one for each thread that runs the function
-        self.ended = {}  # cells of threads that are gone
+        self.ended = {}  # sums of threads that have ended
 
     def track(self):
         """Returns the track of this thread."""

@@ -43,13 +43,13 @@ else:
 
 __all__ = ["profile_lines", "profile_memory", "print_lines", "LineTimes", "LineMemory"]
 
-# A function that is defined again from the same code (a nested one, on every call of the outer one) goes on with
-# its table.
+# A function that is defined again from the same code, as a nested function on each call of the outer one, keeps its
+# table.
 _tables: weakref.WeakValueDictionary[Any, Any] = weakref.WeakValueDictionary()  # (type of table, id(code)) -> table
-_begun: dict[int, Any] = {}  # id -> table, those with something to show, in the order in which they began
+_begun: dict[int, Any] = {}  # id -> table with values, in the order in which they began
 _lock = threading.RLock()  # guards both
 
-MAX_TABLES = 1000  # kept for the exit; a program that makes functions without end must not fill its memory
+MAX_TABLES = 1000  # kept for the exit: a bound for programs that define functions without end
 _dropped = 0
 
 
@@ -161,7 +161,7 @@ class _Call:
         self.depth = len(track.paused)
         self.track = track
         if self.tracer is not None:
-            # Where it continues; Python does not say so if an exception is thrown into it.
+            # The line where it continues: Python sends no event if an exception is thrown into it.
             line = getattr(getattr(self.inner, self.frame), "f_lineno", None)
         elif self.depth == 0 or self.inner is not None:  # a plain call ends before the call around it
             for self.tracer in line_trace.tracers:  # known before it starts, so that finish() stops it
@@ -204,7 +204,7 @@ def _began(table):
 
 
 def _join_multiprocessing():
-    # Its workers leave without atexit (until Python 3.13), but run its own finalizers.
+    # Workers of multiprocessing do not run atexit (until Python 3.13), but multiprocessing's own finalizers.
     util = sys.modules.get("multiprocessing.util")
     process = sys.modules.get("multiprocessing.process")
     if util is not None and process.parent_process() is not None:
@@ -219,7 +219,7 @@ def _at_exit():
             _print(table, None)
         if _dropped:
             _write(f"{_dropped} more functions were profiled; their tables were not kept.\n", sys.stdout)
-    except (AttributeError, OSError, ValueError):  # no stdout, a closed one, nobody who reads it
+    except (AttributeError, OSError, ValueError):  # stdout is missing, closed or a broken pipe
         pass
 
 
@@ -275,7 +275,7 @@ class LineTable:
         self.function = name
         self.file = code.co_filename
         self.first_line = code.co_firstlineno
-        self.is_seen = False  # somebody looked, so that the table need not be printed at exit
+        self.is_seen = False  # the program has read the table, so it is not printed at exit
         self.stream = None  # where it goes at exit, stdout if None
         self.began = None  # called when a thread first runs the function
         self._globals = module_globals
@@ -442,7 +442,7 @@ class LineMemory(LineTable):
                 for row in rows]
 
     def _shares(self, rows):
-        # The function's own row is what was there before.
+        # The row of the function itself has the memory before the call.
         grown = {row.line: max(row.increment_bytes, 0) for row in rows if row.line != self.first_line}
         total = sum(grown.values())
         return {line: 100 * figure / total if total else 0.0 for line, figure in grown.items()}

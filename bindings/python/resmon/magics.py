@@ -18,7 +18,7 @@ from .frames import wanted
 from .monitor import Monitor
 from .options import current_place, set_place
 from .records import Record
-from .results import nearest
+from .results import _Table, nearest
 from .run import Run
 from .watch import Watch
 
@@ -33,51 +33,42 @@ class Cell(Record):
     _shown = ("number", "wall_s", "cpu_s", "rss_peak_bytes", "energy_j")
 
 
-class Cells:
+class Cells(_Table[Cell]):
     """The table of all measured cells; the newest 10000 are kept."""
 
-    LIMIT = 10000  # the newest are kept
+    LIMIT = 10000
 
     def __init__(self):
-        self._cells = []
-        self.dropped = 0
+        self.clear()
 
     def add(self, cell):
         """Adds a cell."""
-        self._cells.append(cell)
-        if len(self._cells) > self.LIMIT:
-            del self._cells[0]
-            self.dropped += 1
+        self._items = (*self._items[-self.LIMIT + 1:], cell)
+        self._count += 1
 
-    def __len__(self):
-        return len(self._cells)
-
-    def __getitem__(self, index):
-        return self._cells[index]
+    @property
+    def dropped(self):
+        """Number of cells that were dropped."""
+        return self._count - len(self._items)
 
     def clear(self):
         """Deletes all cells."""
-        self._cells.clear()
-        self.dropped = 0
+        self._items, self._count = (), 0
 
     def to_pandas(self):
         """Returns a DataFrame with a row for each cell."""
-        from .frames import frame_of_records
-        frame = frame_of_records(self._cells)
+        frame = super().to_pandas()
         return frame.set_index("number") if len(frame.columns) else frame
 
-    def _table(self):
+    def table(self):
         rows = [[f"[{cell.number}]", cell.source.strip().split("\n")[0][:40], *_texts(cell), cell.error]
-                for cell in self._cells]
+                for cell in self._items]
         return ["cell", "source", "wall", "CPU", "peak RSS", "read", "written", "energy", "CO2eq", "error"], rows, 2
 
     def _repr_html_(self):
-        if not self._cells:
+        if not self._items:
             return html.wrap("no cells were accounted for yet: <code>%resmon on</code>")
-        return html.wrap(html.table(*self._table()))
-
-    def __repr__(self):
-        return human.table_text(*self._table())
+        return super()._repr_html_()
 
 
 def _texts(cell):
@@ -131,15 +122,15 @@ class _Account:
         after = self._totals()
         cell = Cell()
         cell.number, cell.source, cell.wall_s, cell.error = number, source, wall_s, error
-        # The samples at both ends cost CPU time, too: that of the process itself is the watch's.  Two figures of it a
-        # moment apart are not the CPU time of a child.
+        # The CPU time of the process is that of the watch, as the samples at both ends use CPU time, too.  Differences
+        # below 1 ms are no CPU time of children, but of the time between two readings.
         children_s = self._children_s - self._children_before_s
         cell.cpu_s = watched.cpu_s + (children_s if children_s > 0.001 else 0.0)
         cell.rss_peak_bytes, cell.rss_is_exact = watched.rss_peak_bytes, watched.rss_provenance == "measured"
         for name, value in after.items():
             difference = value - self._before[name]
             setattr(cell, name, max(difference, 0.0) if math.isfinite(difference) else _NAN)
-        # By the place that counts now, also where it was said after %resmon on.
+        # By the current place, which may have been set after %resmon on.
         known = math.isfinite(cell.energy_j)
         cell.gco2eq = cost(cell.energy_j, current_place(in_notebook=True)).gco2eq if known else _NAN
         return cell

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from .run import Recorded
 
 _SERVERS = ("http://", "https://")
-_STORES = ("file:", "sqlite:", "mysql", "postgresql", "mssql", "databricks")  # what the mlflow package writes to itself, or a path
+_STORES = ("file:", "sqlite:", "mysql", "postgresql", "mssql", "databricks")  # stores that the mlflow package writes to, besides paths
 
 
 def _active():
@@ -41,7 +41,7 @@ def resolved(value):
     if isinstance(value, dict):
         found = _active() if "run_id" not in value and "tracking_uri" not in value else {}
         if value.get("experiment") or value.get("experiment_id"):
-            found.pop("run_id", None)  # a run of its own, there
+            found.pop("run_id", None)  # a separate run in that experiment
         return {**found, **value}
     return {"tracking_uri": os.fsdecode(value) if isinstance(value, (bytes, os.PathLike)) else value}
 
@@ -66,7 +66,7 @@ class Store:
         self.options = {**options, "spool_only": True, "no_spool": True}  # the library's sink prepares the run
 
     def deliver(self, run):
-        """Passes a run to the package; what it does not accept stays in a run document."""
+        """Passes a run to the package; if that fails, the run is kept in a run document."""
         try:
             _deliver(run, self._options)
         except RemoteError as error:
@@ -101,7 +101,7 @@ def _run_of(client, plan):
         known = client.get_experiment_by_name(plan["experiment"])
         experiment = known.experiment_id if known is not None else client.create_experiment(plan["experiment"])
     made = client.search_runs([experiment or "0"], f"tags.`resmon.uuid` = '{plan['uuid']}'", max_results=1)
-    if made:  # by a delivery that came halfway
+    if made:  # by an earlier delivery that failed halfway
         return made[0].info.run_id, True
     tags = {tag["key"]: tag["value"] for tag in body["tags"]}
     return client.create_run(experiment or "0", body["start_time"], tags, body["run_name"]).info.run_id, False

@@ -152,7 +152,7 @@ class Monitor(Recorded):
     .. generated: end
     """
 
-    _warns = True  # of options that its user has not chosen nobody is warned
+    _warns = True  # False: the user has not chosen the options
     _free = staticmethod(lib.monitor_free)
     _stop_library = staticmethod(lib.monitor_stop)
 
@@ -160,7 +160,7 @@ class Monitor(Recorded):
                  **options: Unpack[Options]) -> None:
         self._as_parameter_: Any = None
         self._state = "new"
-        self._is_left = False  # to the exit of the process
+        self._is_left = False  # the library stops it at the exit of the process
         self._final: Run | None = None
         self._pid = os.getpid()
         self._callbacks: list[Any] = []
@@ -174,7 +174,7 @@ class Monitor(Recorded):
         lib.monitor_new_text(text, byref(handle))
         self._as_parameter_, place = handle, options.get("carbon")
         if place is not None:
-            carbon_options(place)  # it refuses what is none
+            carbon_options(place)  # raises ArgumentError if it is invalid
             set_latest_place(place)
         for kind, value in wanted.items():
             sinks.add(self, kind, value)
@@ -209,13 +209,13 @@ class Monitor(Recorded):
         stopped. Stopping again is allowed. StateError: not started, or called from a callback of this monitor.
         """
         if self._pid != os.getpid() or sinks.is_delivering(self._callbacks):
-            lib.monitor_stop(self)  # it refuses; whoever holds the lock may be waiting for this very callback
+            lib.monitor_stop(self)  # raises StateError; the holder of the lock may be waiting for this callback
             return self
         with self._lock:
             try:
                 lib.monitor_stop(self)
             except StateError:
-                raise  # it goes on as it was
+                raise  # it still runs
             except Error as failure:
                 self._note_stopped()
                 self._deliver()
@@ -225,7 +225,7 @@ class Monitor(Recorded):
         return self
 
     def _deliver(self):
-        """Delivers to stores that the library does not reach: those of the mlflow package."""
+        """Delivers to stores that only the mlflow package can write to."""
         servers, self._servers = self._servers, []
         for uri in servers:
             from .mlflow import upload_left
@@ -271,7 +271,7 @@ class Monitor(Recorded):
         try:
             self.stop()
         except Error as failure:
-            # The program's own work is done, and its own exception matters more.
+            # A warning, as the work of the program is done, and an exception of its own matters more.
             warn(f"the run was recorded, but: {failure}")
 
     def _note(self, kind, error):
@@ -279,7 +279,7 @@ class Monitor(Recorded):
             text = str(error).replace("\0", " ")
             lib.monitor_tag(self, f"{kind.__name__}: {text}".rstrip(": ").encode("utf-8", "replace"))
         except Exception:  # pylint: disable=broad-except
-            pass  # an exception that has no text must pass through all the same
+            pass  # str() of the exception may fail
 
     def _note_end(self, error):
         end = ends.end_of(error)

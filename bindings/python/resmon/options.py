@@ -133,7 +133,7 @@ def _parts(kind, key, value, what):
                 dict(value).items()]
     if kind == "flag":
         return [key.encode()] if value else []
-    if kind is None:  # nobody's: the library says what was meant
+    if kind is None:  # unknown: the library's error suggests the nearest option
         return [key.encode() + b'=""'] if name else []
     written = _value(kind, value, what)
     return [key.encode() + b"=" + _quoted(written)] if written is not None else []
@@ -174,7 +174,7 @@ def set_place(place: Place | None) -> None:
         it
     """
     if place is not None:
-        found = CarbonIntensity.read(lib.carbon_find, byref(carbon_options(place)))  # it refuses what is none
+        found = CarbonIntensity.read(lib.carbon_find, byref(carbon_options(place)))  # raises ArgumentError if it is invalid
         given = place_of(place)
         named = given.get("country") or given.get("region") or given.get("cloud_region")
         if named and found.basis == "world":
@@ -225,7 +225,7 @@ def carbon_options(place):
     wrong = sorted(set(place) - known)
     if wrong:
         raise ArgumentError(f"carbon: unknown key {wrong[0]!r}; known: {', '.join(sorted(known))}")
-    if place.get("pue") == 0:  # which says in the structure that it is not given
+    if place.get("pue") == 0:  # in the structure, 0 means that it is not given
         raise ArgumentError("carbon: pue: 0 is less than 1, the value of a site that uses energy only for its machines")
     for name, value in place.items():
         if name in flags:

@@ -15,11 +15,11 @@ from .errors import Error
 from .monitor import Monitor
 from .watch import Watch
 
-# What a limit may be of, its unit, and how it is read of what was measured.
+# Values that can be limited, with unit and name.
 _LIMITS = {"wall": ("s", "wall time"), "cpu": ("s", "CPU time"), "peak": ("B", "peak RSS"),
            "growth": ("B", "growth of RSS at its peak"), "read": ("B", "read"), "written": ("B", "written"),
            "energy": ("J", "energy")}
-_PROPERTY = "resmon."  # of a report, and in JUnit's XML
+_PROPERTY = "resmon."  # prefix of properties in reports and JUnit XML
 _NAN = float("nan")
 
 

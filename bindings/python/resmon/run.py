@@ -80,7 +80,7 @@ class Recorded:
         """Returns the Run that has the data."""
         raise NotImplementedError
 
-    # ---- figures --------------------------------------------------------------------------------
+    # ---- values ---------------------------------------------------------------------------------
 
     info: Info = _record("info", Info, """
         The run as a whole (:class:`~resmon.records.Info`): state, label, start, duration, overhead, dropped data.""")
@@ -137,7 +137,7 @@ class Recorded:
         """The tree of scopes (:class:`~resmon.results.Scopes`): ``run.scopes["train/step"].wall_s``."""
         scopes = list(self._scopes(lib.run_scope_count, lib.run_get_scope))
         for scope in scopes:
-            name = scope.name.replace("\\", "\\\\").replace("/", "\\/")  # told from those between names
+            name = scope.name.replace("\\", "\\\\").replace("/", "\\/")  # not a separator
             scope.path = (scopes[scope.parent].path + "/" if scope.parent >= 0 else "") + name
         return Scopes(scopes, partial(self._table, "scopes"))
 
@@ -452,7 +452,7 @@ class Run(Recorded):
         return f"{name_of_facts(facts)} on {facts.get('machine', {}).get('host_name', 'an unknown host')}"
 
     def _outcome(self) -> str:
-        """Returns the state for people: the state of the run, or how its program ended if that says more."""
+        """Returns the state for people: how the program ended if it failed, otherwise the state of the run."""
         end = self.end
         return str(end) if end.reason in ("failed", "interrupted", "killed") else self.info.state
 

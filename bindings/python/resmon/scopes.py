@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Scopes, the named phases of a program: ``with resmon.scope("training"): ...``, in one tree with those of C.
+"""Scopes, the named phases of a program: ``with resmon.scope("training"): ...``, in one tree with scopes of C.
 
 A scope in an asyncio task stays open while other tasks run. It cannot be on the thread's stack of scopes, because scopes
 of the other tasks would then be inside it. It is a task of the library. Its handle is in a context variable, which
@@ -177,7 +177,7 @@ def uncover(outer):
 # ---- names and places ------------------------------------------------------------------------------
 
 _sites: dict[str, int] = {}  # by name: pointers that the library keeps for ever
-_surplus = None  # the site of all names for which the library has no room
+_surplus = None  # the site of all names that exceed the library's table
 
 
 def site_of(name: Any, file: str = "", function: str = "", line: int = 0) -> Any:
@@ -187,7 +187,7 @@ def site_of(name: Any, file: str = "", function: str = "", line: int = 0) -> Any
     if not name:
         raise ArgumentError("the name of a scope must not be empty")
     if _surplus is not None:
-        # There will never be room again, and asking costs memory each time.
+        # The library's table stays full, and each further attempt would take memory.
         return _sites.get(name) or ctypes.addressof(_surplus)
     site = c_void_p()
     try:
@@ -312,7 +312,7 @@ class scope:  # pylint: disable=invalid-name
     def _enter_again(self, frame):
         """Enters a scope object that is already in use, around this one or in another thread or task.
 
-        Keeps the tokens of each user; those of the first user have the key None.
+        Keeps the tokens of each thread or task; the first one has the key None.
         """
         if self._token.__class__ is not dict:
             self._token = {None: [self._token]}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Sinks of a monitor: those of the library, and callbacks."""
+"""Sinks of a monitor: sinks of the library, and callbacks."""
 from __future__ import annotations
 
 from _thread import get_ident, start_new_thread
@@ -84,7 +84,7 @@ class _Callback:
         return thread in self._threads
 
     def _guarded(self, function, *arguments):
-        """Calls a function; the first exception is printed as that of any thread, all are counted."""
+        """Calls a function. Exceptions are counted; the first one is printed by threading.excepthook."""
         thread = get_ident()
         self._threads.add(thread)
         try:
@@ -122,7 +122,7 @@ class _Callback:
 
     def _stop(self, _context, run):
         def stop():
-            # The monitor may be gone by now, and the library's run is when this returns: a copy is neither.
+            # A copy: the library frees the run when this returns, and the monitor may be freed already.
             from .run import parse
             self._on_stop(parse(take_text(lib.run_document, run)))
         return self._guarded(stop)
@@ -140,11 +140,11 @@ def _show(error):
     try:
         threading.excepthook(threading.ExceptHookArgs((type(error), error, error.__traceback__, None)))
     except Exception:  # pylint: disable=broad-except
-        pass  # a hook of the program's that fails, or a stderr that is closed
+        pass  # the program's hook fails, or stderr is closed
 
 
-# Of monitors that are being freed: a sink that does not return is left behind by its monitor, and calls on until
-# the library says that it has let go.
+# Callbacks of monitors that are being freed. A callback that does not return outlives its monitor; it is kept until the
+# library has closed the sink.
 _let_go: set[_Callback] = set()
 
 
@@ -172,10 +172,10 @@ def free_monitor(free, handle, callbacks, has_started):
         if has_started:
             lib.monitor_stop(handle)
     except StateError:
-        # A callback had the last reference, or met it as garbage, and a sink cannot free its own monitor.
+        # A callback released the last reference, or the garbage collector ran in it: a sink cannot free its own monitor.
         start_new_thread(free, (handle,))
         return
     except Error:
-        pass  # it has stopped; nobody is left to be told
+        pass  # it has stopped; there is no caller for the error
     free(handle)
     _let_go.difference_update([callback for callback in list(_let_go) if callback.is_closed])

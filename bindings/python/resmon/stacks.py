@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Stacks of a run: the functions and lines that use CPU time, and those that make memory grow."""
+"""Stacks of a run: functions and lines that use CPU time, or that make memory grow."""
 from __future__ import annotations
 
 import math

@@ -185,7 +185,7 @@ def _wrap_coroutine(function, begun, whole_of):
 
 
 class _Part:
-    """A stretch that outlives one drive: that of one step of an async generator."""
+    """The stretch object of an async generator for one step, which does not finish it."""
 
     __slots__ = ("resume", "suspend", "fail")
 

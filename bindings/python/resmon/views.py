@@ -8,7 +8,7 @@ from ._generated_records import Metric
 from ._generated_records import View as Row
 from ._library import lib
 
-# Group of the metrics that the table does not name: those of a newer library, or of a build of one's own.
+# Group of metrics without a row in the table: metrics of a newer library, or of a build with additions.
 OTHER = "other"
 
 _SERIES = _abi.WORDS["SERIES"]
@@ -19,15 +19,10 @@ class View(namedtuple("View", "view group metric label unit share_of divisor ser
 
     ``unit`` is the unit shown: the value in ``metric_unit`` / ``divisor``. ``series`` is "last", "min", "max", "mean"
     or "value"; for the view "node" it can be a number. ``colour`` is the color of a line, below 0 a bound. ``level``
-    and ``help`` are those of the metric.
+    and ``help`` are of the metric.
     """
 
     __slots__ = ()
-
-    @property
-    def is_bound(self):
-        """Whether it is a limit, and not a use."""
-        return self.colour < 0
 
     @property
     def is_power(self):
@@ -64,11 +59,6 @@ def head(view, group):
 def groups(view):
     """Returns the groups of a view that have a head, in order."""
     return tuple(row.group for row in _table() if row.view == view and not row.metric)
-
-
-def metrics(view, group):
-    """Returns the names of the metrics of a group."""
-    return tuple(row.metric for row in rows(view, group))
 
 
 def by_label(view, group):

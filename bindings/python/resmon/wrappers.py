@@ -29,7 +29,7 @@ else:
     def overload(_function):
         """Does nothing: other signatures are for type checkers."""
 
-_SHORT = 10  # of an argument in a line, characters
+_SHORT = 10  # longest argument in a line, in characters
 
 
 def announce(line):
@@ -49,7 +49,7 @@ def announce(line):
         return
     try:
         if stream is sys.__stderr__:
-            # Not through its buffer: what cannot be written would stay there, and fail once more at the exit.
+            # Bypasses its buffer: bytes that cannot be written would stay there, and fail again at exit.
             stream.flush()
             os.write(stream.fileno(), (line + "\n").encode(stream.encoding, "backslashreplace"))
         else:
@@ -198,7 +198,7 @@ class _Wrapper:
     def __init__(self, name=None, *, log=True):
         self.name = name
         self.last = None
-        self._blocks = {}  # that are open, by thread
+        self._blocks = {}  # open blocks, by thread
         self._write = _writer_of(log)
 
     def __call__(self, function):
@@ -307,7 +307,7 @@ def _shortened(value):
             kind = type(value).__name__.lower()
             return f"{kind}({shape[0]})" if len(shape) == 1 else f"{kind}{shape}"
         if isinstance(value, (str, bytes, bytearray)):
-            value = value[:_SHORT + 1]  # the text of a long one would be made only to be cut
+            value = value[:_SHORT + 1]  # avoids the text of a long value
         elif isinstance(value, (list, tuple, dict, set, frozenset)) and len(value) > 100:
             return f"{type(value).__name__}({len(value)})"
         shown = str(value)
@@ -339,6 +339,10 @@ class _LoggedCall(_Call):
         return f"{time.asctime()}: {self._signature} {how} {finding.seconds:.2f} seconds."
 
 
+class _Logging(_Wrapper):
+    _call = _LoggedCall
+
+
 @overload
 def log_start_finish(function: Callable[P, R], *, name: str | None = ..., log: Log = ...) -> Wrapped[P, R]: ...
 @overload
@@ -349,13 +353,5 @@ def log_start_finish(function: Any = None, *, name: str | None = None, log: Log 
     :param name: default: the name of the function
     :param log: as for :class:`timer`
     """
-    if function is None:
-        return lambda wanted: log_start_finish(wanted, name=name, log=log)
-    if isinstance(function, (staticmethod, classmethod)):
-        return type(function)(log_start_finish(function.__func__, name=name, log=log))
-    shown, target = name or name_of(function), _Last()
-    site, write = site_of_function(function, shown), _writer_of(log)
-    result = wrapped(function, _LoggedCall, site, shown, target, write)
-    target.function = result
-    target.last = None
-    return result
+    decorate = _Logging(name, log=log).__call__
+    return decorate if function is None else decorate(function)

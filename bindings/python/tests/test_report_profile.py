@@ -58,16 +58,11 @@ def test_many_stacks_make_no_large_file(run, tmp_path):
     assert size < 1.5e6
 
 
-def test_functions(profiled):
-    cpu, memory = table_of(profiled, "functions_cpu"), table_of(profiled, "functions_memory")
-    assert table_of(profiled, "functions_file") is None
-    assert cpu.rows[0] == ["main", "600.0 ms", "60.0 %", "900.0 ms", "90.0 %", "9", "train.c"]
+def test_bars_of_functions(profiled):
+    """The texts of these tables are golden: tests/golden."""
+    cpu = table_of(profiled, "functions_cpu")
     assert (cpu.rows[0][3].share, cpu.rows[0][3].inner) == (pytest.approx(0.9), pytest.approx(0.6))
-    assert memory.rows[0][:3] == ["memset", "<41.0 KiB", "100.0 %"]
-    assert "<: an upper bound, from very few samples" in " ".join(memory.notes)
-    rows = dict(table_of(profiled, "stacks").rows[:3])
-    assert rows["CPU time"] == "1.000 s in 10 samples (one each 10.10 ms): 80.0 % of the process's 1.250 s"
-    assert rows["pages of files"] == "not taken: not allowed"
+    assert table_of(profiled, "functions_file") is None
 
 
 def test_kinds_without_a_sample(run):
@@ -78,23 +73,6 @@ def test_kinds_without_a_sample(run):
     rows = dict(table_of(idle, "stacks").rows[:3])
     assert (rows["CPU time"], rows["pages of files"]) == ("not taken: no timers", "not taken: not allowed")
     assert rows["growth of memory"].startswith("0 B in 0 samples (one each 64 page faults)")
-
-
-def test_the_peak(profiled):
-    table = table_of(profiled, "peak")
-    assert table.rows == [["train", "outer/inner", "load train.c:12", "main train.c:40", ""]]
-    assert table.notes[0] == "RSS 976.6 KiB, 1.500 s after the start."
-    assert table.notes[1].startswith("Not the highest: 1.19 MiB were seen 1.750 s after the start, 25.0 % more.")
-
-
-def test_lines(profiled, tmp_path):
-    text = written(profiled, tmp_path).read_text("utf-8")
-    titles = re.findall(r"<h3>([^<]*)</h3>", text)
-    assert [title for title in titles if title.startswith(("Checkpoints", "Hot lines"))] == [
-        "Checkpoints, by wall time", "Checkpoints, by growth of memory", "Hot lines, by CPU time",
-        "Hot lines, by growth of memory"]
-    assert "exact: from one RESMON_LINE() of a function to its next, not sampled; with" in text
-    assert sum(title.startswith("Function: ") for title in titles) >= 4 and "<p class=lead>File: " in text
 
 
 def counted(run, low=(2.5e9, 1.5e9, None), high=(3.5e9, 2.5e9, None)):
@@ -143,13 +121,6 @@ def test_counters_of_the_run(run):
     assert ["perf_l2", "no", "no such <events>"] in table_of(counted_run, "missing").rows
 
 
-def test_a_run_without_any_has_no_section(run, tmp_path):
-    text = written(run, tmp_path).read_text("utf-8")
-    for title in ("Hot functions", "Flame graph", "Hot lines", "Checkpoints", "Performance counters", "Counters of scopes",
-                  "Stacks that were", "high memory"):
-        assert f">{title}" not in text
-
-
 # ---- in a browser ---------------------------------------------------------------------------------
 
 LAID_OUT = """return [...document.querySelectorAll('.flame')].map(flame => [...flame.querySelectorAll('b')].filter(
@@ -160,10 +131,6 @@ LAID_OUT = """return [...document.querySelectorAll('.flame')].map(flame => [...f
 
 def test_the_page(profiled, tmp_path, page):  # noqa: F811
     opened(page, written(profiled, tmp_path))
-    headings = page.run("return [...document.querySelectorAll('h3')].map(h => h.textContent)")
-    assert [title for title in headings if title.startswith(("Hot", "Check", "Threads", "Stacks"))] == [
-        "Checkpoints, by wall time", "Checkpoints, by growth of memory", "Hot functions, by CPU time", "Hot lines, by CPU time",
-        "Hot functions, by growth of memory", "Hot lines, by growth of memory", "Threads at high memory", "Stacks"]
     cpu, memory = page.run(LAID_OUT)
     assert ["all", 0, 100, "all"] in cpu and ["outer", 0, 90, "outer"] in cpu and ["memset", 60, 30, "memset"] in cpu
     assert [box[0] for box in memory] == ["all", "outer", "main", "load", "memset"]
@@ -186,13 +153,6 @@ def test_a_click_widens_a_box(profiled, tmp_path, page):  # noqa: F811
     page.run(click.format("all"))
     assert page.run(LAID_OUT)[0] == before
     check_clean(page)
-
-
-def test_without_scripts(profiled, tmp_path):
-    """All is in the markup: boxes, names and values."""
-    text = written(profiled, tmp_path).read_text("utf-8")
-    flames = re.findall(r"<div class=flame.*?</figure>", text, re.DOTALL)
-    assert len(flames) == 2 and ">memset</b>" in flames[0] and "left:60.000%;width:30.000%" in flames[0]
 
 
 def test_names_do_nothing(run, tmp_path, page):  # noqa: F811

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Owns all heap memory of the library: overflow-safe sizes, NULL on failure, and in test builds
- * (RM_FAULT_INJECTION) a failure at the k-th call and a count of live allocations.
+ * (RM_FAULT_INJECTION) a failure at the k-th call and a count of live allocations; and arenas.
  * Called by every layer.
  */
 #ifndef RM_BASE_ALLOC_H
 #define RM_BASE_ALLOC_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -20,16 +21,52 @@ RM_SHARED void *rm_alloc(size_t count, size_t size) RM_MUST_CHECK;
 RM_SHARED void *rm_realloc(void *old, size_t count, size_t size) RM_MUST_CHECK;
 
 /**
- * Room for one more behind `count` items of `size` bytes, in an array that has room for `*room` of
- * them: it grows to twice as many when it is full.  What is returned takes the place of `items`;
- * NULL on failure, and both stay as they were.
+ * Makes the capacity `*room` of an array of `count` items of `size` bytes greater than `count`: it
+ * doubles when it is full.  The returned array replaces `items`; NULL on failure, when the array
+ * and
+ * `*room` are unchanged.
  */
 RM_SHARED void *rm_grow(void *items, size_t count, size_t *room, size_t size) RM_MUST_CHECK;
+
+/**
+ * Adds a zeroed record of `size` bytes to an array: `list` is the address of its pointer, it has
+ * `*count` records and room for `*room`.  NULL: no memory, and nothing has changed.
+ */
+RM_SHARED void *rm_append(void *list, size_t *count, size_t *room, size_t size) RM_MUST_CHECK;
 
 /** A copy of `text`, or NULL. */
 RM_SHARED char *rm_strdup(const char *text) RM_MUST_CHECK;
 
 /** Frees what the functions above returned; NULL is fine. */
 RM_SHARED void rm_free(void *memory);
+
+/* ---- arenas ------------------------------------------------------------------------------ */
+
+/* Strings and small arrays that are freed together. */
+
+struct rm_arena_chunk;
+
+struct rm_arena {
+    struct rm_arena_chunk *chunks;
+    bool is_broken; /* an allocation has failed: a builder checks it once, at its end */
+};
+
+/** `count * size` zeroed bytes, or NULL; count 0 gives a valid pointer. */
+RM_SHARED void *rm_arena_alloc(struct rm_arena *arena, size_t count, size_t size);
+
+/** Reserves `bytes` in all, which later allocations take; false: no memory. */
+bool rm_arena_reserve(struct rm_arena *arena, size_t bytes);
+
+/** How much more than its size one rm_arena_alloc() takes at most. */
+#define RM_ARENA_SLACK 32U
+
+/** A copy of at most `length` bytes up to a '\0', cleaned like rm_text_copy(); NULL: no memory. */
+RM_SHARED const char *rm_arena_text(struct rm_arena *arena, const char *text, size_t length);
+
+/** As rm_arena_text(), but "" instead of NULL: for builders that check `is_broken` at their end. */
+RM_SHARED const char *rm_arena_keep(struct rm_arena *arena, const char *text, size_t length);
+
+/** Frees all of it; the arena is empty and usable again. */
+RM_SHARED void rm_arena_free(struct rm_arena *arena);
 
 #endif

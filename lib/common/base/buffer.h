@@ -12,7 +12,7 @@
 #include <resmon/status.h>
 
 #include "base/compiler.h"
-#include "base/output.h"
+#include "base/text.h"
 
 struct rm_buffer {
     char *text; /* always ends in '\0' once something was added; NULL before */

@@ -18,7 +18,7 @@ enum rm_fork_place {
     RM_FORK_SITES,    /* scope/site.c: its lock */
     RM_FORK_PEAK,     /* scope/peak.c: its lock; the child needs the open scopes of its thread */
     RM_FORK_COUNTERS, /* scope/thread_counters.c: the child's thread has none */
-    RM_FORK_CLOCKS,   /* os/tree_cpu.c: of processes */
+    RM_FORK_CLOCKS,   /* os/own_usage.c: of processes */
     RM_FORK_SCOPES,   /* scope/scope.c: the child's thread has none open */
     RM_FORK_THREADS,  /* base/thread.c: those that were being started never come */
     RM_FORK_LEADER,   /* job/leader.c: the child leads no host */

@@ -195,31 +195,6 @@ void rm_human_seconds(char text[RM_HUMAN_BYTES], double value)
     print(text, value, &seconds, "");
 }
 
-void rm_human_joules(char text[RM_HUMAN_BYTES], double value)
-{
-    print(text, value, &joules, "");
-}
-
-void rm_human_watt_hours(char text[RM_HUMAN_BYTES], double value)
-{
-    print(text, value, &watt_hours, "");
-}
-
-void rm_human_grams(char text[RM_HUMAN_BYTES], double value)
-{
-    print(text, value, &grams, "");
-}
-
-void rm_human_count(char text[RM_HUMAN_BYTES], double value)
-{
-    print(text, value, &count, "");
-}
-
-void rm_human_percent(char text[RM_HUMAN_BYTES], double value)
-{
-    print(text, value, &percent, "");
-}
-
 void rm_human_fixed(char text[RM_HUMAN_BYTES], double value, int decimals)
 {
     if (isfinite(value)) {
@@ -260,4 +235,63 @@ struct rm_human_unit rm_human_unit_of(double value, const char *name)
         scale_of(unit != NULL ? unit : &count, isfinite(value) ? value : 0.0);
     return (struct rm_human_unit){.factor = scale->factor,
                                   .name = scale->name + strspn(scale->name, " ")};
+}
+
+/* ---- amounts that people write ------------------------------------------------------------ */
+
+static const struct {
+    const char *name; /* of an amount in `unit` */
+    const char *unit;
+    double factor;
+} amount_units[] = {
+    {"ns", "s", 1e-9},    {"us", "s", 1e-6},       {"ms", "s", 1e-3},
+    {"min", "s", 60.0},   {"s", "s", 1.0},         {"h", "s", 3600.0},
+    {"KiB", "B", 1024.0}, {"MiB", "B", 1048576.0}, {"GiB", "B", 1073741824.0},
+    {"kB", "B", 1e3},     {"MB", "B", 1e6},        {"GB", "B", 1e9},
+    {"B", "B", 1.0},      {"uJ", "J", 1e-6},       {"mJ", "J", 1e-3},
+    {"J", "J", 1.0},      {"kJ", "J", 1e3},        {"Wh", "J", 3600.0},
+    {"kWh", "J", 3.6e6},  {"", "1", 1.0},
+};
+
+bool rm_amount_take_number(const char **at, double *ret_number)
+{
+    double number = 0.0, place = 1.0;
+    const char *start = *at;
+    for (; **at >= '0' && **at <= '9'; (*at)++) {
+        number = number * 10.0 + (**at - '0');
+    }
+    bool has_digits = *at > start;
+    if (**at == '.') {
+        for ((*at)++; **at >= '0' && **at <= '9'; (*at)++) {
+            place /= 10.0;
+            number += place * (**at - '0');
+            has_digits = true;
+        }
+    }
+    *ret_number = number;
+    return has_digits && number < 1e18;
+}
+
+double rm_amount_factor(const char *name, size_t length, const char *unit)
+{
+    for (size_t i = 0; i < RM_ARRAY_LEN(amount_units); i++) {
+        if (strcmp(amount_units[i].unit, unit) == 0 && strlen(amount_units[i].name) == length &&
+            memcmp(amount_units[i].name, name, length) == 0) {
+            return amount_units[i].factor;
+        }
+    }
+    return RM_NAN;
+}
+
+void rm_amount_list(const char *unit, char *text, size_t room)
+{
+    size_t used = 0;
+    text[0] = '\0';
+    for (size_t i = 0; i < RM_ARRAY_LEN(amount_units); i++) {
+        if (strcmp(amount_units[i].unit, unit) == 0 && amount_units[i].name[0] != '\0' &&
+            used < room) {
+            used += (size_t)snprintf(text + used, room - used, "%s%s", used > 0 ? ", " : "",
+                                     amount_units[i].name);
+        }
+    }
 }

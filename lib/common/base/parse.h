@@ -2,7 +2,7 @@
 /*
  * Owns bounded parsing of kernel text.  A cursor is a pair of pointers; nothing reads past the
  * end, nothing needs a terminator, every number is checked for overflow.
- * Called by sys, collect and job for all outside text in plain form.
+ * Called by os, collect and job for all outside text in plain form.
  */
 #ifndef RM_BASE_PARSE_H
 #define RM_BASE_PARSE_H
@@ -12,6 +12,17 @@
 #include <stdint.h>
 
 #include "base/compiler.h"
+
+/* The I/O counters of a process, in the order of /proc/PID/io (proc(5)). */
+enum rm_io_field {
+    RM_IO_READ_CHARS,  /* rchar: bytes of read calls, from wherever */
+    RM_IO_WRITE_CHARS, /* wchar */
+    RM_IO_READ_CALLS,  /* syscr */
+    RM_IO_WRITE_CALLS, /* syscw */
+    RM_IO_READ_BYTES,  /* read_bytes: from storage */
+    RM_IO_WRITE_BYTES, /* write_bytes: to storage */
+    RM_IO_FIELDS
+};
 
 struct rm_text {
     const char *at;

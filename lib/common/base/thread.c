@@ -4,6 +4,8 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <limits.h>
+#include <linux/futex.h>
 #include <signal.h>
 #include <stddef.h>
 #include <string.h>
@@ -13,11 +15,10 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "base/compiler.h"
 #include "base/fault.h"
 #include "base/fork.h"
-#include "base/keep_errno.h"
-#include "base/made_time.h"
 #include "base/sanitizer.h"
 #include "base/status.h"
 #include "base/text.h"
@@ -28,11 +29,11 @@
 #define SMALL_STACK_BYTES   (256U * 1024U)
 #define LIBRARY_STACK_BYTES (1024U * 1024U)
 
-/* What is left to work on where no thread can be made: nothing that nests. */
+/* The least rest of a stack to work on where no thread can be started: nothing that nests. */
 #define LEAST_LEFT_BYTES ((size_t)64 * 1024)
 
-/* What a thread needs for itself and the program's thread-local variables, which are taken from its
- * stack: glibc knows, but does not say so to everybody. */
+/* What a thread needs of its stack for itself and the program's thread-local variables: a function
+ * of glibc that it does not declare. */
 static size_t least_stack(const pthread_attr_t *attributes)
 {
     size_t (*ask)(const pthread_attr_t *) = NULL;
@@ -41,16 +42,16 @@ static size_t least_stack(const pthread_attr_t *attributes)
     return ask != NULL ? ask(attributes) : 0;
 }
 
-/* Each thread's place: what is known of it.  A thread more than there are places is taken for one
- * of the program's. */
+/* One place for each thread, with its state.  If all places are taken, a further thread counts as
+ * one of the program's. */
 #define PLACES      1024
 #define FREE        0U
 #define BEGINNING   UINT32_MAX       /* the kernel may not know of it yet */
-#define BEGUN       (UINT32_MAX - 1) /* the kernel counts it; it has not said its number */
-#define ENDING      0x80000000U      /* beside its number: the kernel may count it still */
+#define BEGUN       (UINT32_MAX - 1) /* the kernel counts it; its id is not known yet */
+#define ENDING      0x80000000U      /* a flag of its id: the kernel may still count it */
 #define NUMBER_MASK (ENDING - 1)
-static uint32_t places[PLACES]; /* atomic; else its number */
-static uint32_t places_end;     /* atomic: all beyond are free */
+static uint32_t places[PLACES]; /* atomic; else its id */
+static uint32_t places_end;     /* atomic: all from here on are free */
 static uint64_t changes;        /* atomic: of places */
 
 static bool replace(uint32_t *place, uint32_t old, uint32_t now)
@@ -127,8 +128,9 @@ bool rm_thread_may_be_ours(uint32_t id)
     return false;
 }
 
-/* What a new thread is told.  Not of the heap, unless more than these are being started: a thread
- * that frees has an arena of the allocator, for which glibc reserves 64 MiB of address space. */
+/* The arguments of a new thread.  Not on the heap, unless more than these are being started: a
+ * thread that calls free() gets an arena of the allocator, for which glibc reserves 64 MiB of
+ * addresses. */
 #define STARTS 16
 struct start {
     uint32_t is_taken; /* atomic */
@@ -166,7 +168,7 @@ static void give_start(struct start *start)
     }
 }
 
-/* In the child of a fork: it has none of these threads, and what was being started never comes. */
+/* In the child of a fork, which has none of these threads, nor one that was being started. */
 static void forget_all(void)
 {
     for (uint32_t i = 0; i < PLACES; i++) {
@@ -188,7 +190,7 @@ static void leave(void *place)
 
 static RM_THREAD_LOCAL bool is_ours; /* the calling thread, with a stack of known size */
 
-/* Has its place until it ends in whatever way: libraries may end it. */
+/* Keeps its place until it ends in whatever way: libraries may end it. */
 static void *run_placed(void *start)
 {
     const struct rm_thread_work work = ((struct start *)start)->work;
@@ -231,7 +233,8 @@ void rm_thread_name(char name[16])
 
 /* ---- starting --------------------------------------------------------------------------- */
 
-/* As the program's own threads have: but where it has set that low, ours do not overflow. */
+/* For RM_STACK_OF_PROGRAM, at least that of RM_STACK_LIBRARIES: the program may have set a low one.
+ */
 static size_t stack_bytes(const pthread_attr_t *attributes, enum rm_thread_stack stack)
 {
     size_t usual = 0;
@@ -307,7 +310,7 @@ size_t rm_thread_stack_left(void)
     return is_on_it ? here - (uintptr_t)low : 0;
 }
 
-/* What the thread is told, and what it answers. */
+/* The arguments and the results of the thread. */
 struct call {
     resmon_status (*work)(void *context);
     void *context;
@@ -335,7 +338,7 @@ static resmon_status call_here(resmon_status (*work)(void *context), void *conte
                      "the stack of this thread is too small, and no other thread can be started");
 }
 
-/* Waiting is a point where the caller may be cancelled; but what the thread works on is here. */
+/* Without cancellation of the caller while it waits: the thread works on `call`, which is here. */
 resmon_status rm_thread_call_apart(resmon_status (*work)(void *context), void *context)
 {
     RM_KEEP_ERRNO;
@@ -359,4 +362,80 @@ resmon_status rm_thread_call_apart(resmon_status (*work)(void *context), void *c
 resmon_status rm_thread_call(resmon_status (*work)(void *context), void *context)
 {
     return is_ours ? work(context) : rm_thread_call_apart(work, context);
+}
+
+/* ---- waiting ------------------------------------------------------------------------------ */
+
+/* As SYS_futex has it, whatever the width of time_t in the C library. */
+struct kernel_timespec {
+    long tv_sec;
+    long tv_nsec;
+};
+
+/* Keeps errno: threads of the program wait here, too. */
+static void futex(uint32_t *word, int operation, uint32_t value, const struct kernel_timespec *left)
+{
+    int error = errno;
+    (void)syscall(SYS_futex, word, operation, value, left, NULL, 0);
+    errno = error;
+}
+
+/*
+ * Happens-before: the state is changed before the count of changes is, and a waiter reads the count
+ * (the mark) before the state.  The increments of changes and of waiters are sequentially
+ * consistent, so that one side sees the other's: no thread sleeps through a change.
+ */
+void rm_condition_signal(struct rm_condition *condition)
+{
+    (void)__atomic_add_fetch(&condition->changes, 1, __ATOMIC_SEQ_CST);
+    if (RM_TIME_IS_MADE()) {
+        rm_made_time_tell();
+    }
+    if (__atomic_load_n(&condition->waiters, __ATOMIC_SEQ_CST) > 0) {
+        futex(&condition->changes, FUTEX_WAKE_PRIVATE, INT_MAX, NULL);
+    }
+}
+
+uint32_t rm_condition_mark(const struct rm_condition *condition)
+{
+    return __atomic_load_n(&condition->changes, __ATOMIC_SEQ_CST);
+}
+
+static struct kernel_timespec time_left(int64_t until_ns)
+{
+    int64_t left_ns = until_ns - rm_clock_monotonic_ns();
+    left_ns = left_ns > 0 ? left_ns : 0;
+    int64_t left_s = left_ns / RM_NS_PER_S;
+    return (struct kernel_timespec){left_s < INT_MAX ? (long)left_s : INT_MAX,
+                                    (long)(left_ns % RM_NS_PER_S)};
+}
+
+void rm_condition_wait_past(struct rm_condition *condition, uint32_t mark, int64_t until_ns)
+{
+    if (RM_TIME_IS_MADE()) {
+        rm_made_time_wait(&condition->changes, mark, until_ns);
+        return;
+    }
+    const struct kernel_timespec left = time_left(until_ns);
+    bool is_bounded = until_ns != RM_WAIT_FOR_EVER;
+    (void)__atomic_add_fetch(&condition->waiters, 1, __ATOMIC_SEQ_CST);
+    if (!is_bounded || left.tv_sec > 0 || left.tv_nsec > 0) {
+        futex(&condition->changes, FUTEX_WAIT_PRIVATE, mark, is_bounded ? &left : NULL);
+    }
+    (void)__atomic_sub_fetch(&condition->waiters, 1, __ATOMIC_SEQ_CST);
+}
+
+void rm_condition_nap(int64_t ns)
+{
+    struct rm_condition nothing = {0};
+    rm_condition_wait_past(&nothing, 0, rm_clock_monotonic_ns() + ns);
+}
+
+bool rm_condition_wait(struct rm_condition *condition, pthread_mutex_t *lock, int64_t until_ns)
+{
+    uint32_t mark = rm_condition_mark(condition);
+    (void)pthread_mutex_unlock(lock);
+    rm_condition_wait_past(condition, mark, until_ns);
+    (void)pthread_mutex_lock(lock);
+    return until_ns == RM_WAIT_FOR_EVER || rm_clock_monotonic_ns() < until_ns;
 }

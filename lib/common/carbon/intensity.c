@@ -104,7 +104,8 @@ static const struct country *find_country(const char *text)
     return found;
 }
 
-/* Of a country, or of any when that is not known and only one has it. */
+/* Finds a region of a country; of any country if it is not given and one country alone has such a
+ * region. */
 static const struct region *find_region(const char *text, const char *iso3)
 {
     const struct region *found = NULL;
@@ -152,7 +153,7 @@ static void set(struct rm_intensity *result, double g_per_kwh, int32_t basis, in
     result->source = credit_of(source);
 }
 
-/* Rows of the tables that fit the place; NULL: none. */
+/* Table rows that match the place; NULL: none. */
 struct rows {
     const struct cloud *cloud;
     const struct country *country;
@@ -170,12 +171,12 @@ static struct rows find_rows(const struct rm_place *place)
         rows.country = country_by_iso3(rows.region->iso3);
     }
     if (rows.country != NULL && rows.country->iso2[0] == '\0') {
-        rows.country = NULL; /* the world is none */
+        rows.country = NULL; /* the world is no country */
     }
     return rows;
 }
 
-/* False: the set of figures has none of it. */
+/* False: this set of values has none for the region. */
 static bool set_cloud(struct rm_intensity *result, const struct cloud *cloud, bool is_codecarbon)
 {
     double g_per_kwh = is_codecarbon ? cloud->codecarbon : cloud->g_per_kwh;
@@ -233,4 +234,42 @@ struct rm_intensity rm_intensity_find(const struct rm_place *place)
     }
     set_figure(&result, &rows, place);
     return result;
+}
+
+/* ---- costs of energy ------------------------------------------------------------------------ */
+
+/* Fuel burned for all of the electricity (Kepler's three dashboards): alternatives, not to be
+ * summed. */
+static const struct fuel {
+    char name[16];
+    double g_per_kwh;
+} fuels[] = {
+#define RM_ROW(name, g) {name, g},
+#include "carbon/fuel.inc"
+#undef RM_ROW
+};
+
+static double kg_of_fuel(const char *wanted, double kwh)
+{
+    for (size_t i = 0; i < RM_ARRAY_LEN(fuels); i++) {
+        if (strcmp(fuels[i].name, wanted) == 0) {
+            return kwh * fuels[i].g_per_kwh / 1000.0;
+        }
+    }
+    return RM_NAN;
+}
+
+resmon_carbon_cost rm_carbon_cost(double joules, double pue, double wue, double g_per_kwh)
+{
+    double it_kwh = joules / RM_JOULES_PER_KWH;
+    double facility_kwh = it_kwh * pue;
+    return (resmon_carbon_cost){
+        .it_kwh = it_kwh,
+        .facility_kwh = facility_kwh,
+        .gco2eq = facility_kwh * g_per_kwh,
+        .water_l = it_kwh * wue,
+        .coal_kg = kg_of_fuel("coal", facility_kwh),
+        .natural_gas_kg = kg_of_fuel("natural_gas", facility_kwh),
+        .petroleum_kg = kg_of_fuel("petroleum", facility_kwh),
+    };
 }

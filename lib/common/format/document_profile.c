@@ -9,7 +9,7 @@
 
 #include "base/alloc.h"
 #include "base/compiler.h"
-#include "base/intern.h"
+#include "base/map.h"
 #include "base/status.h"
 #include "base/text.h"
 #include "format/document_columns.h"
@@ -109,7 +109,7 @@ static resmon_status put_places(struct rm_json_writer *writer, const struct rm_r
     }
     rm_free(rows);
     rm_intern_free(&texts);
-    return rows != NULL ? RESMON_OK : rm_error(RESMON_ENOMEM, "out of memory for a run document");
+    return rows != NULL ? RESMON_OK : rm_run_out_of_memory();
 }
 
 /* ---- stacks ----------------------------------------------------------------------------- */
@@ -208,11 +208,6 @@ struct reader {
     size_t text_count;
 };
 
-static resmon_status out_of_memory(void)
-{
-    return rm_error(RESMON_ENOMEM, "out of memory for the stacks of a run document");
-}
-
 static resmon_status out_of_range(const char *part, const char *key, size_t index)
 {
     return rm_error(RESMON_EFORMAT, "profile.%s%s[%zu] is out of range", part, key, index);
@@ -252,20 +247,17 @@ static resmon_status read_modules(struct reader *reader, const struct rm_json *p
 static resmon_status read_texts(struct reader *reader, const struct rm_json *profile)
 {
     const struct rm_json *array = rm_json_get(profile, "texts");
-    resmon_status status = RESMON_OK;
     reader->texts =
         rm_arena_alloc(&reader->run->strings, rm_json_count(array), sizeof *reader->texts);
     if (reader->texts == NULL) {
-        return out_of_memory();
+        return rm_run_out_of_memory();
     }
-    for (const struct rm_json *e = rm_json_first(array); e != NULL && status == RESMON_OK;
-         e = rm_json_next(e)) {
+    for (const struct rm_json *e = rm_json_first(array); e != NULL; e = rm_json_next(e)) {
         const char *text = rm_json_text(e);
-        text = rm_arena_text(&reader->run->strings, text != NULL ? text : "", SIZE_MAX);
-        reader->texts[reader->text_count++] = text;
-        status = text != NULL ? RESMON_OK : out_of_memory();
+        reader->texts[reader->text_count++] =
+            rm_arena_keep(&reader->run->strings, text != NULL ? text : "", SIZE_MAX);
     }
-    return status;
+    return RESMON_OK;
 }
 
 /* ---- places ----------------------------------------------------------------------------- */
@@ -309,7 +301,7 @@ static resmon_status read_places(struct reader *reader, const struct rm_json *pr
     target->places = rm_arena_alloc(&reader->run->strings, count, sizeof *target->places);
     resmon_status status = rows != NULL && target->places != NULL
                                ? read_addresses(reader, places, count)
-                               : out_of_memory();
+                               : rm_run_out_of_memory();
     rm_document_place_columns(reader->text_count, target->module_count, columns);
     for (size_t i = 0; i < RM_PLACE_COLUMNS && status == RESMON_OK; i++) {
         status = rm_column_read(places, "profile.places.", &columns[i],
@@ -420,7 +412,7 @@ static resmon_status read_stacks(struct reader *reader, const struct rm_json *pr
     size_t count = rm_json_count(rm_json_get(stacks, "frames"));
     target->stacks = rm_arena_alloc(&reader->run->strings, count, sizeof *target->stacks);
     if (target->stacks == NULL) {
-        return out_of_memory();
+        return rm_run_out_of_memory();
     }
     target->stack_count = count;
     resmon_status status = read_heads(reader, stacks);
@@ -467,7 +459,7 @@ static resmon_status read_peak(struct reader *reader, const struct rm_json *prof
     peak->stacks =
         rm_arena_alloc(&reader->run->strings, rm_json_count(threads), sizeof *peak->stacks);
     if (peak->stacks == NULL) {
-        return out_of_memory();
+        return rm_run_out_of_memory();
     }
     for (const struct rm_json *e = rm_json_first(threads); e != NULL; e = rm_json_next(e)) {
         status = read_peak_thread(reader, e, peak->stack_count, &peak->stacks[peak->stack_count]);
@@ -500,7 +492,7 @@ static resmon_status make_room(struct reader *reader, const struct rm_json *prof
 {
     reader->profile->frames = rm_arena_alloc(&reader->run->strings, count_frames(profile),
                                              sizeof *reader->profile->frames);
-    return reader->profile->frames != NULL ? RESMON_OK : out_of_memory();
+    return reader->profile->frames != NULL ? RESMON_OK : rm_run_out_of_memory();
 }
 
 /* In this order: indexes are of what was read before. */

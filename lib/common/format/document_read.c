@@ -17,11 +17,6 @@
 #include "metric/metric.h"
 #include "run/scope_sums.h"
 
-static resmon_status out_of_memory(void)
-{
-    return rm_error(RESMON_ENOMEM, "out of memory for a run document");
-}
-
 /* ---- records ---------------------------------------------------------------------------- */
 
 resmon_status rm_document_read_records(struct resmon_run *run, const struct rm_json *array,
@@ -29,7 +24,7 @@ resmon_status rm_document_read_records(struct resmon_run *run, const struct rm_j
                                        size_t *ret_count)
 {
     char *list = rm_arena_alloc(&run->strings, rm_json_count(array), bytes);
-    resmon_status status = list != NULL ? RESMON_OK : out_of_memory();
+    resmon_status status = list != NULL ? RESMON_OK : rm_run_out_of_memory();
     size_t count = 0;
     memcpy(ret_list, &list, sizeof list);
     for (const struct rm_json *e = rm_json_first(array); e != NULL && status == RESMON_OK;
@@ -61,8 +56,7 @@ static size_t count_members(const struct rm_json *object)
     return count;
 }
 
-static resmon_status read_fact(struct resmon_run *run, const char *group,
-                               const struct rm_json *member)
+static void read_fact(struct resmon_run *run, const char *group, const struct rm_json *member)
 {
     char number[RM_FACT_NUMBER_BYTES];
     const char *value = rm_json_text(member);
@@ -71,19 +65,15 @@ static resmon_status read_fact(struct resmon_run *run, const char *group,
     fact->kind = value != NULL ? RM_FACT_TEXT : RM_FACT_NUMBER;
     if (value == NULL) {
         if (!isfinite(numeric) || fabs(numeric) >= RM_FACT_NUMBER_LIMIT) {
-            return RESMON_OK; /* nothing that this library writes */
+            return; /* this library writes no such number */
         }
         rm_facts_print_number(numeric, number);
         value = number;
     }
     fact->group = group;
-    fact->key = rm_arena_text(&run->strings, rm_json_key(member), SIZE_MAX);
-    fact->value = rm_arena_text(&run->strings, value, SIZE_MAX);
-    if (fact->key == NULL || fact->value == NULL) {
-        return out_of_memory();
-    }
+    fact->key = rm_arena_keep(&run->strings, rm_json_key(member), SIZE_MAX);
+    fact->value = rm_arena_keep(&run->strings, value, SIZE_MAX);
     run->fact_count++;
-    return RESMON_OK;
 }
 
 static resmon_status read_facts(struct resmon_run *run, const struct rm_json *document)
@@ -95,18 +85,17 @@ static resmon_status read_facts(struct resmon_run *run, const struct rm_json *do
     }
     run->facts = rm_arena_alloc(&run->strings, count, sizeof *run->facts);
     if (run->facts == NULL) {
-        return out_of_memory();
+        return rm_run_out_of_memory();
     }
-    resmon_status status = RESMON_OK;
     for (size_t i = 0; i < RM_ARRAY_LEN(groups); i++) {
         const struct rm_json *member = rm_json_first_member(rm_json_get(document, groups[i]));
-        for (; member != NULL && status == RESMON_OK; member = rm_json_next(member)) {
+        for (; member != NULL; member = rm_json_next(member)) {
             if (!is_field(groups[i], rm_json_key(member))) {
-                status = read_fact(run, groups[i], member);
+                read_fact(run, groups[i], member);
             }
         }
     }
-    return status;
+    return RESMON_OK;
 }
 
 static resmon_status read_run(struct resmon_run *run, const struct rm_json *document)
@@ -228,7 +217,7 @@ static resmon_status read_times(struct resmon_run *run, const struct rm_json *se
     run->row_samples = rm_arena_alloc(&run->strings, rows, sizeof *run->row_samples);
     if (numbers == NULL || run->t_first == NULL || run->t_last == NULL ||
         run->row_samples == NULL) {
-        return out_of_memory();
+        return rm_run_out_of_memory();
     }
     run->row_count = rows;
     const struct rm_json *first = rm_json_get(series, "t_first_ns");
@@ -297,7 +286,7 @@ static resmon_status read_series(struct resmon_run *run, const struct rm_json *d
     run->values = rm_arena_alloc(&run->strings, run->row_count * RM_SERIES_KINDS,
                                  run->column_count * sizeof *run->values);
     if (run->values == NULL) {
-        return out_of_memory();
+        return rm_run_out_of_memory();
     }
     size_t c = 0;
     for (const struct rm_json *e = rm_json_first(columns); e != NULL; e = rm_json_next(e), c++) {
@@ -393,7 +382,7 @@ static resmon_status compute_from_rows(struct resmon_run *run, const struct rm_j
     }
     double *quantities = rm_alloc(run->row_count, sizeof *quantities);
     if (quantities == NULL) {
-        return out_of_memory();
+        return rm_run_out_of_memory();
     }
     size_t c = 0;
     for (const struct rm_json *e = rm_json_first(columns); e != NULL; e = rm_json_next(e), c++) {
@@ -475,7 +464,7 @@ static resmon_status make_walls(struct resmon_run *run, const struct rm_json *ar
     }
     run->rank_walls =
         rm_arena_alloc(&run->strings, scopes * run->rank_count, sizeof *run->rank_walls);
-    return run->rank_walls != NULL ? RESMON_OK : out_of_memory();
+    return run->rank_walls != NULL ? RESMON_OK : rm_run_out_of_memory();
 }
 
 static resmon_status read_scope_list(struct resmon_run *run, const struct rm_json *array,
@@ -505,7 +494,7 @@ static resmon_status read_scopes(struct resmon_run *run, const struct rm_json *d
     size_t count = count_scopes(array, 0);
     run->scopes = rm_arena_alloc(&run->strings, count, sizeof *run->scopes);
     if (run->scopes == NULL) {
-        return out_of_memory();
+        return rm_run_out_of_memory();
     }
     resmon_status status = make_walls(run, array, count);
     return status == RESMON_OK ? read_scope_list(run, array, -1, 0) : status;
@@ -521,15 +510,12 @@ static resmon_status read_event_texts(struct resmon_run *run, const struct rm_js
     run->event_names =
         rm_arena_alloc(&run->strings, rm_json_count(names), sizeof *run->event_names);
     if (status != RESMON_OK || run->event_names == NULL) {
-        return status != RESMON_OK ? status : out_of_memory();
+        return status != RESMON_OK ? status : rm_run_out_of_memory();
     }
     for (const struct rm_json *e = rm_json_first(names); e != NULL; e = rm_json_next(e)) {
         const char *name = rm_json_text(e);
-        const char *copy = rm_arena_text(&run->strings, name != NULL ? name : "", SIZE_MAX);
-        if (copy == NULL) {
-            return out_of_memory();
-        }
-        run->event_names[run->event_name_count++] = copy;
+        run->event_names[run->event_name_count++] =
+            rm_arena_keep(&run->strings, name != NULL ? name : "", SIZE_MAX);
     }
     return status;
 }
@@ -546,7 +532,7 @@ static resmon_status read_events(struct resmon_run *run, const struct rm_json *d
     size_t count = rm_json_count(rm_json_get(events, "name"));
     run->events = rm_arena_alloc(&run->strings, count, sizeof *run->events);
     if (status != RESMON_OK || run->events == NULL) {
-        return status != RESMON_OK ? status : out_of_memory();
+        return status != RESMON_OK ? status : rm_run_out_of_memory();
     }
     rm_document_event_columns(run, columns);
     for (size_t i = 0; i < RM_EVENT_COLUMNS && status == RESMON_OK; i++) {
@@ -592,10 +578,11 @@ static resmon_status read_document(const struct rm_json *document, struct resmon
     }
     struct resmon_run *run = rm_run_new();
     if (run == NULL) {
-        return out_of_memory();
+        return rm_run_out_of_memory();
     }
     for (size_t i = 0; i < RM_ARRAY_LEN(parts) && status == RESMON_OK; i++) {
         status = parts[i](run, document);
+        status = status == RESMON_OK ? rm_run_check_memory(run) : status;
     }
     if (status == RESMON_OK) {
         status = rm_scope_names_sum(run);

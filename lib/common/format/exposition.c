@@ -146,8 +146,6 @@ void rm_label_add(struct rm_buffer *buffer, const char *name, const char *value)
     rm_label_quote(buffer, clean);
 }
 
-/* ---- the text format ------------------------------------------------------------------------- */
-
 /* ---- the head of a family --------------------------------------------------------------- */
 
 static const struct {

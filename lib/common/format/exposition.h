@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Owns the text format of Prometheus, 0.0.4, without timestamps.  Knows nothing of runs.  Text
- * leaves in pieces, so that memory stays small; a failure sticks, and is asked for once at the end.
- * And the labels that users give to their series: checked when they come in, so that no name or
+ * is written in pieces, so that memory stays small; a failure sticks, and the end returns it.
+ * And the labels that users give to their series: checked when they are taken, so that no name or
  * value can turn into something else in an exposition or in a URL.
  */
 #ifndef RM_FORMAT_EXPOSITION_H
@@ -64,8 +64,8 @@ enum rm_family_kind { RM_FAMILY_GAUGE, RM_FAMILY_COUNTER, RM_FAMILY_INFO };
 struct rm_exposed_family {
     const char *name; /* without "_total", "_info" */
     const char *help;
-    const char *note; /* goes on after the help; may be NULL */
     enum rm_family_kind kind;
+    const char *note; /* goes on after the help; may be NULL */
 };
 
 struct rm_exposition {

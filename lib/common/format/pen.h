@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "base/compiler.h"
-#include "base/output.h"
+#include "base/text.h"
 
 #define RM_PEN_BYTES ((size_t)4096)
 

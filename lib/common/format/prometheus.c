@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "format/prometheus.h"
 
+#include <math.h>
 #include <stdbool.h>
 #include <string.h>
 
@@ -8,25 +9,20 @@
 
 #include "base/alloc.h"
 #include "base/compiler.h"
-#include "base/hash.h"
+#include "base/map.h"
 #include "base/status.h"
 #include "base/text.h"
 
+#define LABEL_TEXT_BYTES ((size_t)128 << 10) /* more than the longest path of scopes, escaped */
+
 /* What the parts have in common while they write a run. */
-struct rm_prometheus_writer {
+struct writer {
     const struct resmon_run *run;
     bool is_running;
     struct rm_buffer common; /* labels of every sample */
     struct rm_buffer own;    /* of the sample at hand */
     struct rm_exposition exposition;
 };
-
-static void rm_prometheus_put_run(struct rm_prometheus_writer *writer);
-static void rm_prometheus_put_scopes(struct rm_prometheus_writer *writer);
-
-/* ---- metrics --------------------------------------------------------------------------------- */
-
-#define LABEL_TEXT_BYTES ((size_t)128 << 10) /* more than the longest path of scopes, escaped */
 
 /* ---- names of metrics ---------------------------------------------------------------------- */
 
@@ -93,16 +89,10 @@ void rm_family_of(const struct rm_metric *metric, struct rm_family *ret_family)
 /* The label for the instance of a column. */
 static const char *instance_label(const struct rm_metric *metric)
 {
-    static const struct {
-        const char *prefix;
-        const char *label;
-    } labels[] = {{"node.fs.", "mountpoint"}};
-    for (size_t i = 0; i < RM_ARRAY_LEN(labels); i++) {
-        if (strncmp(rm_metric_name(metric), labels[i].prefix, strlen(labels[i].prefix)) == 0) {
-            return labels[i].label;
-        }
-    }
-    return "device";
+    static const char of_file_systems[] = "node.fs.";
+    bool is_mounted =
+        strncmp(rm_metric_name(metric), of_file_systems, sizeof of_file_systems - 1) == 0;
+    return is_mounted ? "mountpoint" : "device";
 }
 
 /* ---- labels ----------------------------------------------------------------------------- */
@@ -154,8 +144,8 @@ static void set_common(struct rm_buffer *common, const struct resmon_run *run,
     }
 }
 
-/* Starts the labels of the sample at hand. */
-static struct rm_buffer *rm_prometheus_clear(struct rm_prometheus_writer *writer)
+/* Starts the labels of the sample at hand; what did not fit into earlier ones stays a failure. */
+static struct rm_buffer *clear_labels(struct writer *writer)
 {
     writer->own.length = 0;
     if (writer->own.text != NULL) {
@@ -164,8 +154,8 @@ static struct rm_buffer *rm_prometheus_clear(struct rm_prometheus_writer *writer
     return &writer->own;
 }
 
-/* A sample with those labels. */
-static void rm_prometheus_put(struct rm_prometheus_writer *writer, double value)
+/* A sample with these labels. */
+static void put_sample(struct writer *writer, double value)
 {
     if (writer->own.status == RESMON_OK) {
         rm_exposition_sample(&writer->exposition, writer->own.text != NULL ? writer->own.text : "",
@@ -198,12 +188,12 @@ static bool is_readable(const struct resmon_run *run, const char *source)
     return true;
 }
 
-static void put_column(struct rm_prometheus_writer *writer, const struct rm_metric *metric,
-                       size_t index, double divisor)
+static void put_column(struct writer *writer, const struct rm_metric *metric, size_t index,
+                       double divisor)
 {
     const resmon_column *column = &writer->run->columns[index];
     bool is_counter = (metric->kind & RM_KIND_MASK) == RESMON_COUNTER;
-    struct rm_buffer *own = rm_prometheus_clear(writer);
+    struct rm_buffer *own = clear_labels(writer);
     if (strlen(column->instance) >= RM_LABEL_VALUE_BYTES || is_repeated(writer->run, index)) {
         return;
     }
@@ -211,12 +201,12 @@ static void put_column(struct rm_prometheus_writer *writer, const struct rm_metr
         rm_label_add(own, instance_label(metric), column->instance);
     }
     if (is_counter || is_readable(writer->run, column->source)) {
-        rm_prometheus_put(writer, column->last / divisor);
+        put_sample(writer, column->last / divisor);
     }
 }
 
 /* What the table says of a metric counts, not what a document says of a column. */
-static void put_metric(struct rm_prometheus_writer *writer, const struct rm_metric *metric)
+static void put_metric(struct writer *writer, const struct rm_metric *metric)
 {
     struct rm_family family;
     rm_family_of(metric, &family);
@@ -235,8 +225,8 @@ static void put_metric(struct rm_prometheus_writer *writer, const struct rm_metr
     }
 }
 
-/* Figures of the host come from one of its processes only: sums over processes stay right. */
-static void put_metrics(struct rm_prometheus_writer *writer)
+/* Metrics of the host come from one of its processes only: sums over processes stay right. */
+static void put_metrics(struct writer *writer)
 {
     const struct rm_metric *metric;
     bool has_host = rm_run_reports_host(writer->run);
@@ -247,37 +237,6 @@ static void put_metrics(struct rm_prometheus_writer *writer)
             put_metric(writer, metric);
         }
     }
-}
-
-/* ---- putting it together ---------------------------------------------------------------- */
-
-resmon_status rm_prometheus_write(const struct resmon_run *run, const struct rm_prometheus *how,
-                                  struct rm_output output)
-{
-    struct rm_prometheus_writer writer = {.run = run,
-                                          .is_running = strcmp(run->info.state, "running") == 0};
-    rm_buffer_init(&writer.common, LABEL_TEXT_BYTES);
-    rm_buffer_init(&writer.own, LABEL_TEXT_BYTES);
-    set_common(&writer.common, run, how);
-    resmon_status status = writer.common.status;
-    if (status == RESMON_OK) {
-        rm_exposition_begin(&writer.exposition,
-                            writer.common.text != NULL ? writer.common.text : "", &output);
-        put_metrics(&writer);
-        rm_prometheus_put_scopes(&writer);
-        rm_prometheus_put_run(&writer);
-        status = rm_exposition_end(&writer.exposition);
-    }
-    status = status == RESMON_OK ? writer.own.status : status;
-    rm_buffer_free(&writer.common);
-    rm_buffer_free(&writer.own);
-    return status;
-}
-
-resmon_status rm_prometheus_print(const struct resmon_run *run, const struct rm_prometheus *how,
-                                  struct rm_buffer *buffer)
-{
-    return rm_prometheus_write(run, how, rm_buffer_output(buffer));
 }
 
 /* ---- scopes ---------------------------------------------------------------------------------- */
@@ -296,7 +255,7 @@ static void add_scope_name(struct rm_buffer *buffer, const char *name)
     }
 }
 
-static void set_scope(struct rm_prometheus_writer *writer, size_t index)
+static void set_scope(struct writer *writer, size_t index)
 {
     const resmon_run_scope *scopes = writer->run->scopes;
     size_t path[RM_MAX_DEPTH + 1];
@@ -306,7 +265,7 @@ static void set_scope(struct rm_prometheus_writer *writer, size_t index)
         path[depth++] = (size_t)at;
         at = parent < at ? parent : -1;
     }
-    struct rm_buffer *own = rm_prometheus_clear(writer);
+    struct rm_buffer *own = clear_labels(writer);
     rm_buffer_puts(own, "scope=\"");
     while (depth > 0) {
         add_scope_name(own, scopes[path[--depth]].name);
@@ -314,138 +273,64 @@ static void set_scope(struct rm_prometheus_writer *writer, size_t index)
     }
 }
 
-static double calls_of(const resmon_run_scope *scope)
-{
-    return (double)scope->calls;
-}
+static const struct rm_exposed_family scope_families[] = {
+    {"resmon_scope_calls", "finished instances of the scope", RM_FAMILY_COUNTER, NULL},
+    {"resmon_scope_open", "instances of the scope that have not ended", RM_FAMILY_GAUGE, NULL},
+    {"resmon_scope_wall_seconds", "wall time of finished instances, over all threads",
+     RM_FAMILY_COUNTER, NULL},
+    {"resmon_scope_cpu_seconds", "CPU time of the process and its descendants in the scope",
+     RM_FAMILY_COUNTER, NULL},
+    {"resmon_scope_thread_cpu_seconds", "CPU time of the threads in the scope", RM_FAMILY_COUNTER,
+     NULL},
+    {"resmon_scope_rss_peak_bytes", "highest RSS of the process in the scope", RM_FAMILY_GAUGE,
+     NULL},
+    {"resmon_scope_io_read_bytes", "read from storage by the process in the scope",
+     RM_FAMILY_COUNTER, NULL},
+    {"resmon_scope_io_write_bytes", "written to storage by the process in the scope",
+     RM_FAMILY_COUNTER, NULL},
+    {"resmon_scope_io_read_chars_bytes", "returned by read calls in the scope", RM_FAMILY_COUNTER,
+     NULL},
+    {"resmon_scope_io_write_chars_bytes", "passed to write calls in the scope", RM_FAMILY_COUNTER,
+     NULL},
+    {"resmon_scope_energy_joules", "energy of the process tree in the scope", RM_FAMILY_COUNTER,
+     NULL},
+};
 
-static double open_of(const resmon_run_scope *scope)
-{
-    return (double)scope->open;
-}
-
-static double wall_of(const resmon_run_scope *scope)
-{
-    return scope->wall_ns / 1e9;
-}
-
-static double cpu_of(const resmon_run_scope *scope)
-{
-    return scope->cpu_calls > 0 ? scope->cpu_ns.value / 1e9 : RM_NAN;
-}
-
-static double pcpu_of(const resmon_run_scope *scope)
-{
-    return scope->pcpu_calls > 0 ? scope->pcpu_ns.value / 1e9 : RM_NAN;
-}
-
-static double peak_of(const resmon_run_scope *scope)
-{
-    return scope->rss_calls > 0 ? scope->rss_peak_bytes : RM_NAN;
-}
-
-static double read_bytes_of(const resmon_run_scope *scope)
-{
-    return scope->io_read_bytes.value;
-}
-
-static double write_bytes_of(const resmon_run_scope *scope)
-{
-    return scope->io_write_bytes.value;
-}
-
-static double read_chars_of(const resmon_run_scope *scope)
-{
-    return scope->io_read_chars.value;
-}
-
-static double write_chars_of(const resmon_run_scope *scope)
-{
-    return scope->io_write_chars.value;
-}
-
-static double energy_of(const resmon_run_scope *scope)
-{
-    return scope->energy_j;
-}
+#define SCOPE_FAMILIES RM_ARRAY_LEN(scope_families)
 
 static bool is_measured(int32_t provenance)
 {
     return provenance == RESMON_PROVENANCE_MEASURED;
 }
 
-static bool is_sure(const resmon_run_scope *scope)
+/* The values of a scope in the order of scope_families; NaN: not known, or an estimate that could
+ * go down while the program runs. */
+static void set_values(const struct writer *writer, const resmon_run_scope *scope,
+                       double values[SCOPE_FAMILIES])
 {
-    (void)scope;
-    return true;
+    const bool is_over = !writer->is_running;
+    bool has_pcpu = scope->pcpu_calls > 0 &&
+                    (is_over || scope->pcpu_calls >= rm_scope_ended(scope)); /* sampled or not */
+    bool has_cpu = scope->cpu_calls > 0 && (is_over || is_measured(scope->cpu_provenance));
+    bool has_io = is_over || is_measured(scope->io_provenance);
+    const double list[SCOPE_FAMILIES] = {
+        (double)scope->calls,
+        (double)scope->open,
+        scope->wall_ns / 1e9,
+        has_pcpu ? scope->pcpu_ns.value / 1e9 : RM_NAN,
+        has_cpu ? scope->cpu_ns.value / 1e9 : RM_NAN,
+        scope->rss_calls > 0 ? scope->rss_peak_bytes : RM_NAN,
+        has_io ? scope->io_read_bytes.value : RM_NAN,
+        has_io ? scope->io_write_bytes.value : RM_NAN,
+        has_io ? scope->io_read_chars.value : RM_NAN,
+        has_io ? scope->io_write_chars.value : RM_NAN,
+        scope->energy_j,
+    };
+    memcpy(values, list, sizeof list);
 }
-
-static bool is_cpu_sure(const resmon_run_scope *scope)
-{
-    return is_measured(scope->cpu_provenance);
-}
-
-static bool is_pcpu_sure(const resmon_run_scope *scope)
-{
-    return scope->pcpu_calls >= rm_scope_ended(scope); /* sampled or not */
-}
-
-static bool is_io_sure(const resmon_run_scope *scope)
-{
-    return is_measured(scope->io_provenance);
-}
-
-static const struct {
-    struct rm_exposed_family family;
-    double (*value)(const resmon_run_scope *scope);
-    bool (*is_sure)(const resmon_run_scope *scope); /* it cannot go down later */
-} scope_figures[] = {
-    {{"resmon_scope_calls", "finished instances of the scope", NULL, RM_FAMILY_COUNTER},
-     calls_of,
-     is_sure},
-    {{"resmon_scope_open", "instances of the scope that have not ended", NULL, RM_FAMILY_GAUGE},
-     open_of,
-     is_sure},
-    {{"resmon_scope_wall_seconds", "wall time of finished instances, over all threads", NULL,
-      RM_FAMILY_COUNTER},
-     wall_of,
-     is_sure},
-    {{"resmon_scope_cpu_seconds", "CPU time of the process and its descendants in the scope", NULL,
-      RM_FAMILY_COUNTER},
-     pcpu_of,
-     is_pcpu_sure},
-    {{"resmon_scope_thread_cpu_seconds", "CPU time of the threads in the scope", NULL,
-      RM_FAMILY_COUNTER},
-     cpu_of,
-     is_cpu_sure},
-    {{"resmon_scope_rss_peak_bytes", "highest RSS of the process in the scope", NULL,
-      RM_FAMILY_GAUGE},
-     peak_of,
-     is_sure},
-    {{"resmon_scope_io_read_bytes", "read from storage by the process in the scope", NULL,
-      RM_FAMILY_COUNTER},
-     read_bytes_of,
-     is_io_sure},
-    {{"resmon_scope_io_write_bytes", "written to storage by the process in the scope", NULL,
-      RM_FAMILY_COUNTER},
-     write_bytes_of,
-     is_io_sure},
-    {{"resmon_scope_io_read_chars_bytes", "returned by read calls in the scope", NULL,
-      RM_FAMILY_COUNTER},
-     read_chars_of,
-     is_io_sure},
-    {{"resmon_scope_io_write_chars_bytes", "passed to write calls in the scope", NULL,
-      RM_FAMILY_COUNTER},
-     write_chars_of,
-     is_io_sure},
-    {{"resmon_scope_energy_joules", "energy of the process tree in the scope", NULL,
-      RM_FAMILY_COUNTER},
-     energy_of,
-     is_sure},
-};
 
 /* Hashes of the paths, 0 for one that was there already; in the order of the run. */
-static void hash_scopes(struct rm_prometheus_writer *writer, uint64_t *hashes, size_t count)
+static void hash_scopes(struct writer *writer, uint64_t *hashes, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         set_scope(writer, i);
@@ -459,16 +344,16 @@ static void hash_scopes(struct rm_prometheus_writer *writer, uint64_t *hashes, s
     }
 }
 
-static void put_scope_figures(struct rm_prometheus_writer *writer, const uint64_t *hashes,
-                              size_t count)
+static void put_scope_values(struct writer *writer, const uint64_t *hashes, size_t count)
 {
-    for (size_t f = 0; f < RM_ARRAY_LEN(scope_figures); f++) {
-        rm_exposition_family(&writer->exposition, &scope_figures[f].family);
+    for (size_t f = 0; f < SCOPE_FAMILIES; f++) {
+        rm_exposition_family(&writer->exposition, &scope_families[f]);
         for (size_t i = 0; i < count; i++) {
-            const resmon_run_scope *scope = &writer->run->scopes[i];
-            if (hashes[i] != 0 && (!writer->is_running || scope_figures[f].is_sure(scope))) {
+            double values[SCOPE_FAMILIES];
+            set_values(writer, &writer->run->scopes[i], values);
+            if (hashes[i] != 0 && !isnan(values[f])) {
                 set_scope(writer, i);
-                rm_prometheus_put(writer, scope_figures[f].value(scope));
+                put_sample(writer, values[f]);
             }
         }
     }
@@ -480,11 +365,11 @@ static const struct {
     struct rm_exposed_family family;
     const char *unit; /* of the counters that it is for */
 } counter_families[] = {
-    {{"resmon_scope_events", "what a performance counter counted in the scope", NULL,
-      RM_FAMILY_COUNTER},
+    {{"resmon_scope_events", "what a performance counter counted in the scope", RM_FAMILY_COUNTER,
+      NULL},
      "1"},
-    {{"resmon_scope_event_seconds", "time that a performance counter counted in the scope", NULL,
-      RM_FAMILY_COUNTER},
+    {{"resmon_scope_event_seconds", "time that a performance counter counted in the scope",
+      RM_FAMILY_COUNTER, NULL},
      "s"},
 };
 
@@ -502,8 +387,7 @@ static bool is_scope_repeated(const struct resmon_run *run, size_t counter)
     return false;
 }
 
-static void put_counter(struct rm_prometheus_writer *writer, size_t counter, const uint64_t *hashes,
-                        size_t count)
+static void put_counter(struct writer *writer, size_t counter, const uint64_t *hashes, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         const resmon_run_scope *scope = &writer->run->scopes[i];
@@ -511,12 +395,12 @@ static void put_counter(struct rm_prometheus_writer *writer, size_t counter, con
         if (hashes[i] != 0 && scope->counter_calls > 0 && is_sure) {
             set_scope(writer, i);
             rm_label_add(&writer->own, "event", writer->run->counters[counter].name);
-            rm_prometheus_put(writer, scope->counters[counter].value);
+            put_sample(writer, scope->counters[counter].value);
         }
     }
 }
 
-static void put_counters(struct rm_prometheus_writer *writer, const uint64_t *hashes, size_t count)
+static void put_counters(struct writer *writer, const uint64_t *hashes, size_t count)
 {
     const struct resmon_run *run = writer->run;
     for (size_t f = 0; f < RM_ARRAY_LEN(counter_families); f++) {
@@ -530,14 +414,11 @@ static void put_counters(struct rm_prometheus_writer *writer, const uint64_t *ha
     }
 }
 
-/* ---- together --------------------------------------------------------------------------- */
-
-/* All families of scopes; of the run, its bounds and its sources. */
-static void rm_prometheus_put_scopes(struct rm_prometheus_writer *writer)
+static void put_scopes(struct writer *writer)
 {
     static const struct rm_exposed_family omitted = {
-        "resmon_scope_paths_omitted", "paths of scopes beyond those that are shown here", NULL,
-        RM_FAMILY_GAUGE};
+        "resmon_scope_paths_omitted", "paths of scopes beyond those that are shown here",
+        RM_FAMILY_GAUGE, NULL};
     size_t count = writer->run->scope_count;
     size_t shown = count < RM_PROMETHEUS_MOST_SCOPES ? count : RM_PROMETHEUS_MOST_SCOPES;
     if (shown > 0) {
@@ -547,102 +428,63 @@ static void rm_prometheus_put_scopes(struct rm_prometheus_writer *writer)
             return;
         }
         hash_scopes(writer, hashes, shown);
-        put_scope_figures(writer, hashes, shown);
+        put_scope_values(writer, hashes, shown);
         put_counters(writer, hashes, shown);
         rm_free(hashes);
     }
-    (void)rm_prometheus_clear(writer);
+    (void)clear_labels(writer);
     rm_exposition_family(&writer->exposition, &omitted);
-    rm_prometheus_put(writer, (double)(count - shown));
+    put_sample(writer, (double)(count - shown));
 }
 
 /* ---- the run, its bounds and its sources ----------------------------------------------------- */
 
-static double duration_of(const struct resmon_run *run)
-{
-    return (double)run->info.duration_ns / 1e9;
-}
-
-static double start_of(const struct resmon_run *run)
-{
-    return (double)run->info.start_realtime_ns / 1e9;
-}
-
-static double samples_of(const struct resmon_run *run)
-{
-    return (double)run->info.samples;
-}
-
-static double late_of(const struct resmon_run *run)
-{
-    return (double)run->info.late_samples;
-}
-
-static double sampler_cpu_of(const struct resmon_run *run)
-{
-    return (double)run->info.sampler_cpu_ns / 1e9;
-}
-
-static double sampler_wall_of(const struct resmon_run *run)
-{
-    return (double)run->info.sampler_wall_ns / 1e9;
-}
-
-static double scopes_overhead_of(const struct resmon_run *run)
-{
-    return run->info.scopes_ns / 1e9;
-}
-
-static double memory_of(const struct resmon_run *run)
-{
-    return (double)run->info.memory_bytes;
-}
-
-static const struct {
-    struct rm_exposed_family family;
-    double (*value)(const struct resmon_run *run);
-} run_figures[] = {
-    {{"resmon_run_duration_seconds", "from the start of the run to its last sample", NULL,
-      RM_FAMILY_GAUGE},
-     duration_of},
-    {{"resmon_run_start_time_seconds", "start of the run, since 1970", NULL, RM_FAMILY_GAUGE},
-     start_of},
-    {{"resmon_samples", "samples taken", NULL, RM_FAMILY_COUNTER}, samples_of},
-    {{"resmon_late_samples", "deadlines that had passed when the sampler woke", NULL,
-      RM_FAMILY_COUNTER},
-     late_of},
-    {{"resmon_sampler_cpu_seconds", "CPU time of the sampling thread", NULL, RM_FAMILY_COUNTER},
-     sampler_cpu_of},
-    {{"resmon_sampler_wall_seconds", "time spent taking samples", NULL, RM_FAMILY_COUNTER},
-     sampler_wall_of},
-    {{"resmon_scopes_overhead_seconds", "estimated time that scopes added to the program", NULL,
-      RM_FAMILY_GAUGE},
-     scopes_overhead_of},
-    {{"resmon_memory_bytes", "memory that the run is kept in", NULL, RM_FAMILY_GAUGE}, memory_of},
-};
-
-static void put_figures(struct rm_prometheus_writer *writer)
+static void put_values(struct writer *writer)
 {
     static const struct rm_exposed_family build = {
-        "resmon_build", "version of libresmon that recorded the run", NULL, RM_FAMILY_INFO};
-    (void)rm_prometheus_clear(writer);
-    for (size_t i = 0; i < RM_ARRAY_LEN(run_figures); i++) {
-        rm_exposition_family(&writer->exposition, &run_figures[i].family);
-        rm_prometheus_put(writer, run_figures[i].value(writer->run));
+        "resmon_build", "version of libresmon that recorded the run", RM_FAMILY_INFO, NULL};
+    const resmon_run_info *info = &writer->run->info;
+    const struct {
+        struct rm_exposed_family family;
+        double value;
+    } rows[] = {
+        {{"resmon_run_duration_seconds", "from the start of the run to its last sample",
+          RM_FAMILY_GAUGE, NULL},
+         (double)info->duration_ns / 1e9},
+        {{"resmon_run_start_time_seconds", "start of the run, since 1970", RM_FAMILY_GAUGE, NULL},
+         (double)info->start_realtime_ns / 1e9},
+        {{"resmon_samples", "samples taken", RM_FAMILY_COUNTER, NULL}, (double)info->samples},
+        {{"resmon_late_samples", "deadlines that had passed when the sampler woke",
+          RM_FAMILY_COUNTER, NULL},
+         (double)info->late_samples},
+        {{"resmon_sampler_cpu_seconds", "CPU time of the sampling thread", RM_FAMILY_COUNTER, NULL},
+         (double)info->sampler_cpu_ns / 1e9},
+        {{"resmon_sampler_wall_seconds", "time spent taking samples", RM_FAMILY_COUNTER, NULL},
+         (double)info->sampler_wall_ns / 1e9},
+        {{"resmon_scopes_overhead_seconds", "estimated time that scopes added to the program",
+          RM_FAMILY_GAUGE, NULL},
+         info->scopes_ns / 1e9},
+        {{"resmon_memory_bytes", "memory that the run is kept in", RM_FAMILY_GAUGE, NULL},
+         (double)info->memory_bytes},
+    };
+    (void)clear_labels(writer);
+    for (size_t i = 0; i < RM_ARRAY_LEN(rows); i++) {
+        rm_exposition_family(&writer->exposition, &rows[i].family);
+        put_sample(writer, rows[i].value);
     }
     const struct rm_fact *version = rm_run_fact(writer->run, "run", "library");
     if (version != NULL) {
-        rm_label_add(rm_prometheus_clear(writer), "version", version->value);
+        rm_label_add(clear_labels(writer), "version", version->value);
         rm_exposition_family(&writer->exposition, &build);
-        rm_prometheus_put(writer, 1.0);
+        put_sample(writer, 1.0);
     }
 }
 
-static void put_dropped(struct rm_prometheus_writer *writer)
+static void put_dropped(struct writer *writer)
 {
     static const struct rm_exposed_family family = {
-        "resmon_dropped", "what did not fit into a bound of the recording", NULL,
-        RM_FAMILY_COUNTER};
+        "resmon_dropped", "what did not fit into a bound of the recording", RM_FAMILY_COUNTER,
+        NULL};
     const resmon_run_info *info = &writer->run->info;
     const struct {
         const char *what;
@@ -655,8 +497,8 @@ static void put_dropped(struct rm_prometheus_writer *writer)
     };
     rm_exposition_family(&writer->exposition, &family);
     for (size_t i = 0; i < RM_ARRAY_LEN(counts); i++) {
-        rm_label_add(rm_prometheus_clear(writer), "what", counts[i].what);
-        rm_prometheus_put(writer, (double)counts[i].count);
+        rm_label_add(clear_labels(writer), "what", counts[i].what);
+        put_sample(writer, (double)counts[i].count);
     }
 }
 
@@ -670,43 +512,54 @@ static bool is_first_source(const struct resmon_run *run, size_t index)
     return strlen(run->sources[index].name) < RM_LABEL_VALUE_BYTES;
 }
 
-static double up_of(const resmon_run_source *source)
+static void put_sources(struct writer *writer)
 {
-    return source->status == RESMON_OK ? 1.0 : 0.0;
-}
-
-static double failures_of(const resmon_run_source *source)
-{
-    return (double)source->failures;
-}
-
-static const struct {
-    struct rm_exposed_family family;
-    double (*value)(const resmon_run_source *source);
-} source_figures[] = {
-    {{"resmon_source_up", "whether the source of numbers can be read", NULL, RM_FAMILY_GAUGE},
-     up_of},
-    {{"resmon_source_failures", "readings of the source that failed", NULL, RM_FAMILY_COUNTER},
-     failures_of},
-};
-
-static void put_sources(struct rm_prometheus_writer *writer)
-{
-    for (size_t f = 0; f < RM_ARRAY_LEN(source_figures); f++) {
-        rm_exposition_family(&writer->exposition, &source_figures[f].family);
+    static const struct rm_exposed_family families[] = {
+        {"resmon_source_up", "whether the source of numbers can be read", RM_FAMILY_GAUGE, NULL},
+        {"resmon_source_failures", "readings of the source that failed", RM_FAMILY_COUNTER, NULL},
+    };
+    for (size_t f = 0; f < RM_ARRAY_LEN(families); f++) {
+        rm_exposition_family(&writer->exposition, &families[f]);
         for (size_t i = 0; i < writer->run->source_count; i++) {
+            const resmon_run_source *source = &writer->run->sources[i];
+            const double values[] = {source->status == RESMON_OK ? 1.0 : 0.0,
+                                     (double)source->failures};
             if (is_first_source(writer->run, i)) {
-                const resmon_run_source *source = &writer->run->sources[i];
-                rm_label_add(rm_prometheus_clear(writer), "source", source->name);
-                rm_prometheus_put(writer, source_figures[f].value(source));
+                rm_label_add(clear_labels(writer), "source", source->name);
+                put_sample(writer, values[f]);
             }
         }
     }
 }
 
-static void rm_prometheus_put_run(struct rm_prometheus_writer *writer)
+/* ---- putting it together ---------------------------------------------------------------- */
+
+resmon_status rm_prometheus_write(const struct resmon_run *run, const struct rm_prometheus *how,
+                                  struct rm_output output)
 {
-    put_figures(writer);
-    put_dropped(writer);
-    put_sources(writer);
+    struct writer writer = {.run = run, .is_running = strcmp(run->info.state, "running") == 0};
+    rm_buffer_init(&writer.common, LABEL_TEXT_BYTES);
+    rm_buffer_init(&writer.own, LABEL_TEXT_BYTES);
+    set_common(&writer.common, run, how);
+    resmon_status status = writer.common.status;
+    if (status == RESMON_OK) {
+        rm_exposition_begin(&writer.exposition,
+                            writer.common.text != NULL ? writer.common.text : "", &output);
+        put_metrics(&writer);
+        put_scopes(&writer);
+        put_values(&writer);
+        put_dropped(&writer);
+        put_sources(&writer);
+        status = rm_exposition_end(&writer.exposition);
+    }
+    status = status == RESMON_OK ? writer.own.status : status;
+    rm_buffer_free(&writer.common);
+    rm_buffer_free(&writer.own);
+    return status;
+}
+
+resmon_status rm_prometheus_print(const struct resmon_run *run, const struct rm_prometheus *how,
+                                  struct rm_buffer *buffer)
+{
+    return rm_prometheus_write(run, how, rm_buffer_output(buffer));
 }

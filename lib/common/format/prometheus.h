@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Owns what a run says to Prometheus: which families there are, which samples stand in them, and
- * what they are labelled with.  <resmon/prometheus.h> is its contract.  Pure formatting: files and
- * servers are somebody else's.
+ * Owns the exposition of a run to Prometheus: its families, their samples and the labels of these.
+ * <resmon/prometheus.h> is its contract.  Pure formatting: it knows no files and no servers.
  */
 #ifndef RM_FORMAT_PROMETHEUS_H
 #define RM_FORMAT_PROMETHEUS_H
@@ -22,7 +21,7 @@ struct rm_prometheus {
     const struct rm_labels *labels; /* of the user; may be NULL */
 };
 
-/* ---- what a metric of the table is called -------------------------------------------------- */
+/* ---- the name of a metric of the table ------------------------------------------------------ */
 
 #define RM_FAMILY_BYTES 128
 
@@ -32,11 +31,11 @@ struct rm_family {
     double divisor;             /* value in the table's unit / divisor = value in this one */
 };
 
-/** By the rule of <resmon/prometheus.h>; nothing is listed by hand but words for units, and the
- * label that tells the instances of a metric apart. */
+/** By the rule of <resmon/prometheus.h>; only units, and the label for the instances of a metric,
+ * are listed by hand. */
 void rm_family_of(const struct rm_metric *metric, struct rm_family *ret_family);
 
-/* ---- what a run says ------------------------------------------------------------------------- */
+/* ---- the exposition -------------------------------------------------------------------------- */
 
 /** The first failure of `output`, or RESMON_ENOMEM. */
 resmon_status rm_prometheus_write(const struct resmon_run *run, const struct rm_prometheus *how,

@@ -266,15 +266,11 @@ static int64_t integer_of(const struct rm_json *value)
     return number > -0x1p62 && number < 0x1p62 ? (int64_t)number : 0;
 }
 
-static resmon_status read_text(const struct rm_json *value, char *at, struct resmon_run *run)
+static void read_text(const struct rm_json *value, char *at, struct resmon_run *run)
 {
     const char *text = rm_json_text(value);
-    const char *copy = rm_arena_text(&run->strings, text != NULL ? text : "", SIZE_MAX);
-    if (copy == NULL) {
-        return rm_error(RESMON_ENOMEM, "out of memory for a run document");
-    }
+    const char *copy = rm_arena_keep(&run->strings, text != NULL ? text : "", SIZE_MAX);
     memcpy(at, &copy, sizeof copy);
-    return RESMON_OK;
 }
 
 bool rm_record_read_address(const struct rm_json *value, uint64_t *ret_address)
@@ -322,7 +318,7 @@ static resmon_status read_estimates(const struct rm_json *value, char *at, enum 
     if (figures == NULL) {
         figures = rm_arena_alloc(&run->strings, run->counter_count, stride);
         if (figures == NULL) {
-            return rm_error(RESMON_ENOMEM, "out of memory for a run document");
+            return rm_run_out_of_memory();
         }
         memcpy(at, &figures, sizeof figures);
         read_numbers(NULL, figures, run->counter_count * stride / sizeof(double), sizeof(double));
@@ -352,7 +348,8 @@ static resmon_status read_member(const struct rm_member *member, enum part part,
     union value read = {.count = 0};
     switch (member->type) {
     case RM_TYPE_TEXT:
-        return read_text(value, at, run);
+        read_text(value, at, run);
+        return RESMON_OK;
     case RM_TYPE_ADDRESS:
         if (!rm_record_read_address(value, &read.count)) {
             return rm_error(RESMON_EFORMAT,

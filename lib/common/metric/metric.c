@@ -18,7 +18,7 @@
 #define NODE     RESMON_LEVEL_NODE
 #define DEVICE   RESMON_LEVEL_DEVICE
 
-/* The texts of all rows, one behind the other. */
+/* The concatenated texts of all rows. */
 static const struct texts {
 #define RM_METRIC(id, token, name, unit, kind, level, origin, help)                              \
     char token##_name[sizeof(name)], token##_unit[sizeof(unit)], token##_origin[sizeof(origin)], \
@@ -46,14 +46,14 @@ static const struct rm_metric table[] = {
 #undef RM_METRIC
 };
 
-/* ROW_PROC_MEM_RSS and so on: places in the table. */
+/* ROW_PROC_MEM_RSS and so on: indexes of rows. */
 enum {
 #define RM_METRIC(id, token, name, unit, kind, level, origin, help) ROW_##token,
 #include "metric/metrics.def"
 #undef RM_METRIC
 };
 
-/* Place + 1 of an id; 0: it is none. */
+/* Index + 1 by id; 0: no such metric. */
 static const uint16_t places[RM_METRIC_IDS] = {
 #define RM_METRIC(id, token, name, unit, kind, level, origin, help) [(id)] = ROW_##token + 1,
 #include "metric/metrics.def"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Owns the one table of metrics (metrics.def) and look-ups in it.
+ * Owns the table of metrics (metrics.def) and look-ups in it.
  */
 #ifndef RM_METRIC_METRIC_H
 #define RM_METRIC_METRIC_H
@@ -15,19 +15,19 @@ enum rm_metric_id {
 #include "base/compiler.h"
 #include "metric/metrics.def"
 #undef RM_METRIC
-    RM_METRIC_IDS /* all are below, as they ascend */
+    RM_METRIC_IDS /* greater than all ids, which ascend */
 };
 
-/* Set in rm_metric.kind: the gauge is of the time since the reading before. */
+/* Flag in rm_metric.kind: the gauge is over the interval since the previous reading. */
 #define RM_INTERVAL  0x100
 #define RM_KIND_MASK 0xff
 
-/* Without pointers: a pointer costs 24 bytes of relocation beside its own 8. */
+/* Has no pointers: each would need a relocation of 24 bytes beside its own 8. */
 struct rm_metric {
     uint16_t id;
     uint16_t kind; /* RESMON_GAUGE or RESMON_COUNTER; with RM_INTERVAL: INTERVAL or GROWTH */
     uint16_t level;
-    uint16_t name, unit, origin, help; /* where they begin in the texts of the table */
+    uint16_t name, unit, origin, help; /* offsets in the table's texts */
 };
 
 /** Texts of a row; static. */
@@ -45,8 +45,8 @@ RM_SHARED const struct rm_metric *rm_metric_row(size_t index);
 /** The row with this name, or NULL. */
 const struct rm_metric *rm_metric_by_name(const char *name);
 
-/** The table's text that is equal to `name`, so that names can be compared by address; `name`
- * itself where the table has none. */
+/** The table's text equal to `name`, so that names can be compared by address; `name` itself if the
+ * table has none. */
 const char *rm_metric_own_text(const char *name);
 
 #endif

@@ -10,7 +10,7 @@
 #include "base/status.h"
 #include "base/struct_size.h"
 
-/* The words of views.def. */
+/* Short names for views.def. */
 #define LAST             RESMON_SERIES_LAST
 #define MIN              RESMON_SERIES_MIN
 #define MAX              RESMON_SERIES_MAX
@@ -24,11 +24,11 @@
 #define UNUSED_CPU_HOURS RESMON_VIEW_UNUSED_CPU_HOURS
 #define MIB              1048576.0
 #define MB               1e6
-#define PERCENT          0.01 /* of a ratio, or of seconds per second */
+#define PERCENT          0.01 /* unit of a ratio, or of seconds per second */
 #define BOUND            RM_COLOUR_BOUND
 
-/* The texts of all rows, one behind the other, each named by its line in views.def: group, label
- * and unit, each with its '\0'.  A row has the place of its texts in 16 bits: a pointer costs a
+/* The concatenated texts of all rows, each named by its line in views.def: group, label and unit,
+ * each with its '\0'.  A row has the 16-bit offset of its texts, since a pointer costs a
  * relocation. */
 #define TEXTS_OF(line)                                                     TEXTS_OF_LINE(line)
 #define TEXTS_OF_LINE(line)                                                texts_of_##line
@@ -58,7 +58,7 @@ _Static_assert(sizeof texts <= UINT16_MAX, "16 bits say where a text begins");
 struct row {
     double divisor;
     uint16_t texts;
-    uint16_t metric; /* id; 0: the head of a group */
+    uint16_t metric; /* id; 0: a group heading */
     uint16_t of;     /* id; 0: none */
     uint8_t view;
     int8_t series;
@@ -103,8 +103,8 @@ static const char *const view_names[RM_VIEW_COUNT] = {
 
 /* ---- metrics without a row ---------------------------------------------------------------- */
 
-/* What is shown of a counter in the unit of the metric, and what it becomes.  A view has the first
- * row that fits: "" fits all. */
+/* Display unit of a counter and the form of its series.  A view uses the first row that matches: ""
+ * matches all. */
 struct shown {
     const char *metric_unit;
     const char *unit;
@@ -130,7 +130,7 @@ static const struct preset {
     {RM_VIEW_CHART, MEAN, MEAN, as_is, rates},
 };
 
-/* Of each id, whether some row is of that metric. */
+/* Sets for each id whether a row shows the metric. */
 static void note_rows(bool has_row[RM_METRIC_IDS])
 {
     for (size_t i = 0; i < RM_ARRAY_LEN(table); i++) {
@@ -141,12 +141,12 @@ static void note_rows(bool has_row[RM_METRIC_IDS])
     }
 }
 
-/* Places of the metrics without a row.  Looked for once, and by whoever comes meanwhile: all find
- * the same. */
+/* Indexes of the metrics without a row.  Computed once; concurrent computations give the same
+ * result. */
 static struct {
     uint16_t places[RM_METRIC_IDS]; /* atomic */
     size_t count;
-    bool is_known; /* atomic: comes last */
+    bool is_known; /* atomic; stored last */
 } without_row;
 
 static void find_without_row(void)
@@ -164,7 +164,7 @@ static void find_without_row(void)
     RM_STORE_RELEASE(&without_row.is_known, true);
 }
 
-/* The metric that is the `number`th of those without a row. */
+/* The `number`th metric without a row. */
 static const struct rm_metric *metric_without_row(size_t number)
 {
     if (!RM_LOAD_ACQUIRE(&without_row.is_known)) {
@@ -259,7 +259,7 @@ bool rm_view_row(size_t index, struct rm_view_row *ret_row)
     return default_row(index - RM_ARRAY_LEN(details), ret_row);
 }
 
-/* Of rows that are looked up in full only then; true past the last one. */
+/* Cheap check before a row is looked up in full; true past the last row. */
 static bool may_fit(size_t index, enum rm_view view, const char *group)
 {
     if (index < RM_ARRAY_LEN(table)) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Owns the one table of what is shown where (views.def), and what is shown of metrics that it does
- * not name.  Pure look-ups, for whoever shows a selection of metrics.
+ * Owns the table of what is shown where (views.def), and the display of metrics that it does not
+ * name. Pure look-ups.
  */
 #ifndef RM_METRIC_VIEW_H
 #define RM_METRIC_VIEW_H
@@ -15,7 +15,7 @@
 #include "base/compiler.h"
 #include "metric/metric.h"
 
-/* views.def says what each of them is. */
+/* Documented in views.def. */
 enum rm_view {
     RM_VIEW_SUMMARY,
     RM_VIEW_TRACE,
@@ -39,22 +39,22 @@ enum rm_view {
 struct rm_view_row {
     enum rm_view view;
     const char *group;
-    const struct rm_metric *metric; /* NULL: the head of a group */
-    const char *label;              /* or title */
-    const char *unit;               /* that is shown */
+    const struct rm_metric *metric; /* NULL: a group heading */
+    const char *label;              /* of the metric, or heading */
+    const char *unit;               /* display unit */
     double divisor;                 /* value in the metric's unit / divisor = value in `unit` */
-    const struct rm_metric *of;     /* shown as % of this metric; NULL: as it is */
-    int32_t series;                 /* RESMON_SERIES_*, or of RM_VIEW_NODE a RESMON_VIEW_* */
+    const struct rm_metric *of;     /* shown as % of this metric; NULL: absolute */
+    int32_t series;                 /* RESMON_SERIES_*, or for RM_VIEW_NODE a RESMON_VIEW_* */
     int32_t colour;
 };
 
-/** Row `index`: those of views.def in its order, details last; then those of metrics without a row;
- * false past the end. */
+/** Row `index`: the rows of views.def in order, details last; then the metrics without a row.
+ * False: past the end. */
 RM_SHARED bool rm_view_row(size_t index, struct rm_view_row *ret_row);
 
 /**
- * The next row of a view and group (NULL: of any) from *index on, which moves behind it; false when
- * there are no more.  Heads of groups are left out.
+ * The next row of a view and group (NULL: any) from *index on, which is advanced past it; false:
+ * no more. Group headings are skipped.
  */
 RM_SHARED bool rm_view_next(enum rm_view view, const char *group, size_t *index,
                             struct rm_view_row *ret_row);

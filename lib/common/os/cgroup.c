@@ -7,7 +7,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/status.h"
-#include "os/dir.h"
+#include "os/file.h"
 
 /* ---- finding it ------------------------------------------------------------------------- */
 

@@ -11,7 +11,7 @@
 #include <resmon/status.h>
 
 #include "base/compiler.h"
-#include "base/output.h"
+#include "base/text.h"
 
 /** Writes a gzip file of `bytes`.  The file depends on nothing else: it has no time and no name.
  * RESMON_ENOTSUP: no zlib; RESMON_ENOMEM; and as the output. */

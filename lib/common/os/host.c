@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/text.h"
-#include "os/task_walk.h"
+#include "os/proc_pid.h"
 
 /* ---- what people call a program --------------------------------------------------------- */
 

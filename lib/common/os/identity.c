@@ -14,7 +14,7 @@
 
 #include "base/clock.h"
 #include "base/compiler.h"
-#include "base/hash.h"
+#include "base/map.h"
 #include "base/parse.h"
 #include "os/file.h"
 #include "os/proc_pid.h"

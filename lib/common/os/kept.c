@@ -100,9 +100,18 @@ int rm_kept_raise(int fd)
     return high >= 0 ? high : fd;
 }
 
+int rm_open_at(int directory, const char *path, int flags, mode_t mode)
+{
+    if (RM_FAULT(RM_FAULT_OPEN)) {
+        errno = EMFILE;
+        return -1;
+    }
+    return openat(directory, path, flags | O_CLOEXEC, mode);
+}
+
 bool rm_kept_open(struct rm_kept *kept, const char *path, int flags)
 {
-    int fd = RM_FAULT(RM_FAULT_OPEN) ? (errno = EMFILE, -1) : open(path, flags | O_CLOEXEC, 0600);
+    int fd = rm_open_at(AT_FDCWD, path, flags, 0600);
     *kept = (struct rm_kept){0};
     if (fd < 0) {
         return false;

@@ -40,6 +40,9 @@ RM_SHARED void rm_kept_isolate_thread(void);
 /** Whether the calling thread has such a table. */
 bool rm_kept_is_isolated(void);
 
+/** openat(2), close-on-exec, of a descriptor that is not kept; -1 with errno. */
+int rm_open_at(int directory, const char *path, int flags, mode_t mode);
+
 /** Opens `path` close-on-exec, under a number that programs hardly use, and tags it; false with
  * errno.  A file that this makes (O_TMPFILE) has mode 0600. */
 RM_SHARED bool rm_kept_open(struct rm_kept *kept, const char *path, int flags);

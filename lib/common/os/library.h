@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Owns the loading of a library when it is first needed, with the functions that are wanted of it.
+ * Owns libraries of this process: loading one when it is first needed, the file of this one, and
+ * the vDSO, which the kernel maps into each process, and which is in no file.
  */
 #ifndef RM_OS_LIBRARY_H
 #define RM_OS_LIBRARY_H
@@ -46,5 +47,15 @@ void *rm_library_open(const char *name, int flags, const char **ret_why);
  * To be called once per library and process.
  */
 resmon_status rm_library_load(const struct rm_library *library);
+
+/* ---- the vDSO ---------------------------------------------------------------------------- */
+
+/** The name of the module. */
+#define RM_VDSO_NAME "[vdso]"
+
+/** A copy of its ELF image, which the caller frees (rm_free).  RESMON_ENOENT: this process has
+ * none; RESMON_EFORMAT: it is not an ELF image with sections; RESMON_ENOMEM; or an error of
+ * reading. */
+resmon_status rm_vdso_read(char **ret_image, size_t *ret_length);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#define _GNU_SOURCE /* renameat2 */
+#define _GNU_SOURCE /* renameat2, F_OFD_SETLK */
 #include "os/outfile.h"
 
 #include <errno.h>
@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -14,8 +15,101 @@
 #include "base/fault.h"
 #include "base/status.h"
 #include "base/text.h"
+#include "os/file.h"
 #include "os/own_usage.h"
-#include "os/signal_guard.h"
+#include "os/program.h"
+
+/* ---- what all of them do ------------------------------------------------------------------ */
+
+int rm_write_at(const struct rm_kept *kept, const void *bytes, size_t length, int64_t offset)
+{
+    const char *at = bytes;
+    while (length > 0) {
+        struct rm_signal_guard guard;
+        if (!rm_kept_is_ours(kept)) {
+            return EBADF; /* the number may be another file's */
+        }
+        rm_signal_guard_begin(&guard);
+        ssize_t done = RM_FAULT(RM_FAULT_WRITE) ? (errno = ENOSPC, -1)
+                       : offset < 0             ? write(kept->fd, at, length)
+                                                : pwrite(kept->fd, at, length, (off_t)offset);
+        int error = done < 0 ? errno : EIO;
+        rm_signal_guard_end(&guard);
+        rm_own_io_note_write(done);
+        if (done < 0 && error == EINTR) {
+            continue;
+        }
+        if (done <= 0) {
+            return error;
+        }
+        at += done;
+        length -= (size_t)done;
+        offset += offset < 0 ? 0 : done;
+    }
+    return 0;
+}
+
+/* Writes to storage, which is counted as the library's. */
+static int write_counted(const struct rm_kept *kept, const void *bytes, size_t length,
+                         int64_t offset)
+{
+    struct rm_own_io_part part;
+    rm_own_io_begin(&part);
+    int error = rm_write_at(kept, bytes, length, offset);
+    rm_own_io_end(&part);
+    return error;
+}
+
+static resmon_status write_failed(int error, const char *verb, const char *path)
+{
+    return error == EBADF ? rm_error(RESMON_EIO, "the program closed %s while it was written", path)
+                          : rm_error_errno(error, "cannot %s %s", verb, path);
+}
+
+static resmon_status not_regular(const char *path)
+{
+    return rm_error(RESMON_EINVAL, "%s exists and is not a regular file", path);
+}
+
+/* Opens a file that stays under its name, never through a link.  The file is checked after it was
+ * opened, so that nobody can put another one in its place. */
+static resmon_status open_regular(struct rm_kept *kept, const char *path, int flags,
+                                  const char *verb)
+{
+    struct stat info;
+    int fd = rm_open_at(AT_FDCWD, path, flags | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0666);
+    if (fd < 0) {
+        bool is_other = errno == ELOOP || errno == ENXIO || errno == EISDIR;
+        return is_other ? not_regular(path) : rm_error_errno(errno, "cannot %s %s", verb, path);
+    }
+    rm_kept_take(kept, fd);
+    resmon_status status = fstat(rm_kept_fd(kept), &info) != 0
+                               ? rm_error_errno(errno, "cannot get the status of %s", path)
+                           : S_ISREG(info.st_mode) ? RESMON_OK
+                                                   : not_regular(path);
+    if (status != RESMON_OK) {
+        rm_kept_close(kept);
+    }
+    return status;
+}
+
+/* False: another process has locked the file.  A file system without locks locks nothing. */
+static bool lock_as(const struct rm_kept *kept, short type)
+{
+    struct flock all = {.l_type = type, .l_whence = SEEK_SET};
+    return fcntl(rm_kept_fd(kept), F_OFD_SETLK, &all) == 0 || (errno != EAGAIN && errno != EACCES);
+}
+
+/* Takes away what a failed write has left behind the first `bytes`. */
+static void cut(const struct rm_kept *kept, uint64_t bytes)
+{
+    if (rm_kept_is_ours(kept)) {
+        int unused = ftruncate(kept->fd, (off_t)bytes);
+        (void)unused;
+    }
+}
+
+/* ---- whole files -------------------------------------------------------------------------- */
 
 #define MOST_ASIDE 99
 
@@ -39,9 +133,7 @@ static resmon_status check_target(const char *path)
     if (path[0] == '\0') {
         return rm_error(RESMON_EINVAL, "the path is empty");
     }
-    return lstat(path, &info) == 0 && !S_ISREG(info.st_mode)
-               ? rm_error(RESMON_EINVAL, "%s exists and is not a regular file", path)
-               : RESMON_OK;
+    return lstat(path, &info) == 0 && !S_ISREG(info.st_mode) ? not_regular(path) : RESMON_OK;
 }
 
 resmon_status rm_outfile_settle(const char *given, char path[RM_PATH_BYTES])
@@ -50,7 +142,7 @@ resmon_status rm_outfile_settle(const char *given, char path[RM_PATH_BYTES])
     size_t length = 0;
     if (given[0] != '/') {
         if (getcwd(path, RM_PATH_BYTES - 1) == NULL) {
-            /* No ENOENT: what that is of may still come. */
+            /* Not ENOENT, after which a caller would wait for the file. */
             return rm_error(
                 RESMON_EINVAL,
                 "the working directory has no path (it was removed, perhaps), and %s is "
@@ -87,12 +179,12 @@ bool rm_outfile_is_same(const char *a, const char *b)
     return is_known && of_a.st_dev == of_b.st_dev && of_a.st_ino == of_b.st_ino;
 }
 
-/* Unique among the threads and processes of a host, but for what was left of one that was killed:
- * in a container, each start has the same pid.  O_EXCL tells. */
+/* The name is unique among the threads and processes of a host, except for files that a killed
+ * process has left: in a container, each start has the same pid.  O_EXCL finds these. */
 static resmon_status create_temporary(struct rm_outfile *file, mode_t mode)
 {
     static unsigned serial;
-    const int flags = O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW;
+    const int flags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW;
     int error = EEXIST;
     for (int i = 0; i < TRIES && error == EEXIST; i++) {
         int length = snprintf(file->temporary, sizeof file->temporary, "%s.%ld.%u.tmp", file->path,
@@ -100,8 +192,7 @@ static resmon_status create_temporary(struct rm_outfile *file, mode_t mode)
         if (length < 0 || length >= RM_PATH_BYTES) {
             return rm_error(RESMON_EINVAL, "path longer than %d bytes", RM_PATH_BYTES - 32);
         }
-        int fd = RM_FAULT(RM_FAULT_OPEN) ? (errno = EMFILE, -1)
-                                         : open(file->temporary, flags, mode != 0 ? mode : 0666);
+        int fd = rm_open_at(AT_FDCWD, file->temporary, flags, mode != 0 ? mode : 0666);
         if (fd >= 0) {
             rm_kept_take(&file->kept, fd);
             return RESMON_OK;
@@ -136,47 +227,10 @@ resmon_status rm_outfile_make_directories(const char *path, size_t there)
     return RESMON_OK;
 }
 
-/* The number of bytes written, or -1 with errno. */
-static ssize_t write_some(const struct rm_outfile *file, const char *bytes, size_t length)
-{
-    struct rm_signal_guard guard;
-    struct rm_own_io_part part;
-    ssize_t done = -1;
-    rm_own_io_begin(&part);
-    rm_signal_guard_begin(&guard);
-    if (RM_FAULT(RM_FAULT_WRITE)) {
-        errno = ENOSPC;
-    } else if (!rm_kept_is_ours(&file->kept)) {
-        errno = EBADF; /* the number may be another file's */
-    } else {
-        done = write(file->kept.fd, bytes, length);
-    }
-    int error = errno;
-    rm_signal_guard_end(&guard);
-    rm_own_io_note_write(done);
-    rm_own_io_end(&part);
-    errno = error;
-    return done;
-}
-
 resmon_status rm_outfile_write(struct rm_outfile *file, const char *bytes, size_t length)
 {
-    while (length > 0) {
-        ssize_t done = write_some(file, bytes, length);
-        if (done < 0 && errno == EINTR) {
-            continue;
-        }
-        if (done < 0 && errno == EBADF) {
-            return rm_error(RESMON_EIO, "the program closed %s while it was written",
-                            file->temporary);
-        }
-        if (done < 0) {
-            return rm_error_errno(errno, "cannot write %s", file->temporary);
-        }
-        bytes += done;
-        length -= (size_t)done;
-    }
-    return RESMON_OK;
+    int error = write_counted(&file->kept, bytes, length, RM_AFTER_LAST_WRITE);
+    return error == 0 ? RESMON_OK : write_failed(error, "write", file->temporary);
 }
 
 /* The rename itself must survive a crash too; a directory that cannot be synced is no failure. */
@@ -192,7 +246,7 @@ static void sync_directory(const char *path)
     }
 }
 
-/* Without renameat2() (a kernel, a file system), somebody may come in between. */
+/* On kernels and file systems without renameat2(), another process may create `to` in between. */
 static int rename_new(const char *from, const char *to)
 {
     struct stat info;
@@ -233,7 +287,7 @@ resmon_status rm_outfile_rename(struct rm_outfile *file)
 /* On failure the temporary file is gone. */
 static resmon_status sync_file(struct rm_outfile *file)
 {
-    bool is_lost = !rm_kept_is_ours(&file->kept); /* fsync(2) of another would wait for it */
+    bool is_lost = !rm_kept_is_ours(&file->kept); /* another file is not synced */
     if (RM_FAULT(RM_FAULT_WRITE) || is_lost ? (errno = EIO, true) : fsync(file->kept.fd) != 0) {
         resmon_status status = rm_error_errno(errno, "cannot sync %s", file->temporary);
         rm_outfile_abandon(file);
@@ -295,8 +349,8 @@ struct rm_output rm_outfile_output(struct rm_outfile *file)
     return (struct rm_output){write_piece, file};
 }
 
-/* A file in long pieces, whatever those of its writer are: the heap has it, for two paths are too
- * long for a stack frame, too. */
+/* A file that is written in long pieces, however short the pieces of the caller are.  On the heap:
+ * its two paths are too long for a stack frame. */
 struct saving {
     struct rm_outfile file;
     size_t length;
@@ -354,4 +408,192 @@ resmon_status rm_outfile_save(const char *path, mode_t mode,
     resmon_status status = save(saving, path, mode, write, what);
     rm_free(saving);
     return status;
+}
+
+/* ---- files that are appended to ----------------------------------------------------------- */
+
+/* Locked before it is emptied: another process may be writing it. */
+static resmon_status lock_and_empty(const struct rm_kept *kept, const char *path)
+{
+    if (!lock_as(kept, F_WRLCK)) {
+        return rm_error(RESMON_EBUSY,
+                        "%s is being written by another process: write %%p in the path so that "
+                        "each process has its own",
+                        path);
+    }
+    return ftruncate(rm_kept_fd(kept), 0) == 0 ? RESMON_OK
+                                               : rm_error_errno(errno, "cannot empty %s", path);
+}
+
+resmon_status rm_appendfile_open(struct rm_appendfile *file, const char *path)
+{
+    *file = (struct rm_appendfile){0};
+    (void)snprintf(file->path, sizeof file->path, "%s", path);
+    resmon_status status = open_regular(&file->file, path, O_WRONLY, "create");
+    status = status == RESMON_OK ? lock_and_empty(&file->file, path) : status;
+    if (status != RESMON_OK) {
+        rm_kept_close(&file->file);
+    }
+    return status;
+}
+
+/* Opens and locks the file again after the program has closed it: the lock went with the
+ * descriptor. */
+static resmon_status revive(struct rm_appendfile *file)
+{
+    if (!file->file.is_open ||
+        !rm_kept_open(&file->file, file->path, O_WRONLY | O_NOFOLLOW | O_NONBLOCK)) {
+        return rm_error(RESMON_EIO, "%s was closed by the program, and cannot be opened again",
+                        file->path);
+    }
+    file->file.is_quick = false;
+    if (!lock_as(&file->file, F_WRLCK)) {
+        rm_kept_close(&file->file);
+        return rm_error(RESMON_EBUSY, "%s was closed by the program, and another writes it now",
+                        file->path);
+    }
+    return RESMON_OK;
+}
+
+resmon_status rm_appendfile_add(struct rm_appendfile *file, const char *bytes, size_t length)
+{
+    int error = write_counted(&file->file, bytes, length, (int64_t)file->bytes);
+    while (error == EBADF && !rm_kept_is_ours(&file->file)) {
+        resmon_status status = revive(file);
+        if (status != RESMON_OK) {
+            return status;
+        }
+        error = write_counted(&file->file, bytes, length, (int64_t)file->bytes);
+    }
+    if (error != 0) {
+        cut(&file->file, file->bytes); /* no half record, also if none follows */
+        return write_failed(error, "write to", file->path);
+    }
+    file->bytes += length;
+    return RESMON_OK;
+}
+
+resmon_status rm_appendfile_sync(struct rm_appendfile *file)
+{
+    if (!rm_kept_is_ours(&file->file)) {
+        return RESMON_OK;
+    }
+    return fsync(rm_kept_fd(&file->file)) == 0
+               ? RESMON_OK
+               : rm_error_errno(errno, "cannot sync %s", file->path);
+}
+
+void rm_appendfile_close(struct rm_appendfile *file)
+{
+    if (rm_kept_is_ours(&file->file)) {
+        (void)lock_as(&file->file, F_UNLCK); /* a forked child may have the file open, too */
+    }
+    rm_kept_close(&file->file);
+}
+
+/* ---- files that several processes append to ----------------------------------------------- */
+
+#define MOST_FILES    100 /* PATH, PATH.1 ... */
+#define LOCK_TRIES    500
+#define LOCK_PAUSE_NS 10000000
+
+/* Other processes hold the lock while they write one line. */
+static resmon_status wait_for_lock(const struct rm_kept *kept, const char *path)
+{
+    const struct timespec pause = {0, LOCK_PAUSE_NS};
+    for (int i = 0; i < LOCK_TRIES; i++) {
+        if (lock_as(kept, F_WRLCK)) {
+            return RESMON_OK;
+        }
+        (void)nanosleep(&pause, NULL);
+    }
+    return rm_error(RESMON_EBUSY, "another process has locked %s", path);
+}
+
+/* Whether the file begins with the heading, or is empty; its lines may end in "\r\n". */
+static resmon_status fits(int fd, const char *path, const char *heading, off_t bytes,
+                          bool *ret_fits)
+{
+    char found[1024];
+    size_t length = strlen(heading) - 1; /* without its '\n' */
+    *ret_fits = true;
+    if (bytes == 0 || length + 1 > sizeof found) {
+        return RESMON_OK;
+    }
+    ssize_t got = rm_fd_read_at(fd, found, length + 1, 0);
+    if (got < 0) {
+        return rm_error_errno(errno, "cannot read %s", path);
+    }
+    bool is_ended = (size_t)got == length || found[length] == '\n' || found[length] == '\r';
+    *ret_fits = (size_t)got >= length && memcmp(found, heading, length) == 0 && is_ended;
+    return RESMON_OK;
+}
+
+/* Whether a killed process has left a line without its end. */
+static bool lacks_end(int fd, off_t bytes)
+{
+    char last = '\n';
+    return bytes > 0 && pread(fd, &last, 1, bytes - 1) == 1 && last != '\n';
+}
+
+/* Whole, or the file is as it was. */
+static resmon_status write_line(const struct rm_kept *file, const char *path, const char *heading,
+                                const char *line, off_t bytes)
+{
+    const char *const texts[] = {bytes == 0 ? heading : "", lacks_end(file->fd, bytes) ? "\n" : "",
+                                 line};
+    off_t at = bytes;
+    int error = 0;
+    for (size_t i = 0; i < RM_ARRAY_LEN(texts) && error == 0; i++) {
+        error = write_counted(file, texts[i], strlen(texts[i]), at);
+        at += (off_t)strlen(texts[i]);
+    }
+    resmon_status status = error == 0 ? RESMON_OK : write_failed(error, "write to", path);
+    if (status == RESMON_OK && fsync(file->fd) != 0 && errno != EINVAL) {
+        status = rm_error_errno(errno, "cannot sync %s", path);
+    }
+    if (status != RESMON_OK) {
+        cut(file, (uint64_t)bytes);
+    }
+    return status;
+}
+
+static resmon_status append(const struct rm_kept *file, const char *path, const char *heading,
+                            const char *line, bool *ret_fits)
+{
+    struct stat info;
+    resmon_status status = wait_for_lock(file, path);
+    if (status != RESMON_OK) {
+        return status;
+    }
+    if (fstat(file->fd, &info) != 0) {
+        return rm_error_errno(errno, "cannot get the status of %s", path);
+    }
+    status = fits(file->fd, path, heading, info.st_size, ret_fits);
+    return status == RESMON_OK && *ret_fits ? write_line(file, path, heading, line, info.st_size)
+                                            : status;
+}
+
+resmon_status rm_sharedfile_append(const char *path, const char *heading, const char *line)
+{
+    for (int number = 0; number < MOST_FILES; number++) {
+        char name[RM_PATH_BYTES];
+        bool is_fit = false;
+        struct rm_kept file;
+        int length = number == 0 ? snprintf(name, sizeof name, "%s", path)
+                                 : snprintf(name, sizeof name, "%s.%d", path, number);
+        if (length < 0 || (size_t)length >= sizeof name) {
+            return rm_error(RESMON_EINVAL, "path longer than %d bytes", RM_PATH_BYTES - 1);
+        }
+        resmon_status status = open_regular(&file, name, O_RDWR, "open");
+        if (status == RESMON_OK) {
+            status = append(&file, name, heading, line, &is_fit);
+            rm_kept_close(&file); /* and unlocks it */
+        }
+        if (status != RESMON_OK || is_fit) {
+            return status;
+        }
+    }
+    return rm_error(RESMON_EBUSY, "%s and %d numbered files beside it have other column headings",
+                    path, MOST_FILES - 1);
 }

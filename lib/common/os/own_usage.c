@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-#define _GNU_SOURCE /* usleep */
-
+#define _GNU_SOURCE /* usleep, __WALL */
 #include "os/own_usage.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/compiler.h"
 #include "base/fork.h"
 #include "base/parse.h"
@@ -60,17 +62,8 @@ static bool read_thread(struct rm_own_io_part *part)
     char bytes[512];
     uint64_t numbers[RM_IO_FIELDS] = {0};
     const unsigned wanted = 1U << RM_IO_READ_BYTES | 1U << RM_IO_WRITE_BYTES;
-    int fd = open("/proc/thread-self/io", O_RDONLY | O_CLOEXEC);
-    if (fd < 0) {
-        return false;
-    }
-    rm_kept_mark(fd);
-    ssize_t length = read(fd, bytes, sizeof bytes);
-    rm_kept_drop(fd);
-    rm_own_io_note_read(length);
-    uint64_t found = length > 0 ? rm_parse_keys(rm_text_of(bytes, (size_t)length), io_keys,
-                                                RM_IO_FIELDS, numbers)
-                                : 0;
+    struct rm_text text = rm_file_read_short(NULL, "/proc/thread-self/io", bytes, sizeof bytes);
+    uint64_t found = rm_parse_keys(text, io_keys, RM_IO_FIELDS, numbers);
     part->read_bytes = numbers[RM_IO_READ_BYTES];
     part->write_bytes = numbers[RM_IO_WRITE_BYTES];
     return (found & wanted) == wanted;
@@ -101,7 +94,7 @@ void rm_own_io_end(const struct rm_own_io_part *part)
     (void)__atomic_add_fetch(&parts_ended, 1, __ATOMIC_SEQ_CST);
 }
 
-/* ---- what is theirs ----------------------------------------------------------------------- */
+/* ---- I/O of the program ---------------------------------------------------------------------- */
 
 static bool is_under_way(uint64_t *ret_begun)
 {
@@ -381,4 +374,203 @@ void rm_rss_mark_reset(struct rm_rss_mark *mark)
     if (mark->reading != RM_MARK_NONE && !reset(mark)) {
         give_up(mark, "reset the peak through");
     }
+}
+
+/* ---- CPU time of the process tree --------------------------------------------------------- */
+
+struct list {
+    uint64_t count, rest_ns;
+    struct rm_descendant descendants[RM_DESCENDANTS];
+};
+
+/* A sequence lock with two copies: the copy of `version` does not change while the version does
+ * not. */
+static struct list lists[2];
+static uint32_t version;      /* release, after its list */
+static const void *publisher; /* atomic */
+static uint64_t highest;      /* atomic: the highest sum of descendants so far */
+
+static void copy_descendants(struct rm_descendant *target, const struct rm_descendant *source,
+                             uint64_t count)
+{
+    for (uint64_t i = 0; i < count; i++) {
+        RM_STORE(&target[i].pid, RM_LOAD(&source[i].pid));
+        RM_STORE(&target[i].child, RM_LOAD(&source[i].child));
+        RM_STORE(&target[i].own_ns, RM_LOAD(&source[i].own_ns));
+        RM_STORE(&target[i].waited_ns, RM_LOAD(&source[i].waited_ns));
+    }
+}
+
+static void publish(const struct rm_descendant *descendants, size_t count, uint64_t rest_ns)
+{
+    uint32_t next = RM_LOAD(&version) + 1;
+    struct list *list = &lists[next & 1];
+    RM_FENCE_BEFORE_REFILL();
+    RM_STORE(&list->count, count);
+    RM_STORE(&list->rest_ns, rest_ns);
+    copy_descendants(list->descendants, descendants, count);
+    RM_STORE_RELEASE(&version, next);
+}
+
+/* The child of a fork has descendants of its own. */
+static void forget_descendants(void)
+{
+    publish(NULL, 0, 0);
+    RM_STORE(&publisher, NULL);
+    RM_STORE(&highest, 0);
+}
+
+void rm_tree_cpu_publish(const void *owner, const struct rm_descendant *descendants, size_t count,
+                         uint64_t rest_ns)
+{
+    static const struct rm_fork_part clocks_at_fork = {.in_child = forget_descendants};
+    const void *nobody = NULL;
+    rm_fork_take_part(RM_FORK_CLOCKS, &clocks_at_fork);
+    bool is_first = __atomic_compare_exchange_n(&publisher, &nobody, owner, false, __ATOMIC_ACQ_REL,
+                                                __ATOMIC_ACQUIRE);
+    if (is_first) {
+        RM_STORE(&highest, 0); /* the new owner counts its `rest_ns` anew */
+    }
+    if (is_first || nobody == owner) {
+        publish(descendants, count < RM_DESCENDANTS ? count : RM_DESCENDANTS, rest_ns);
+    }
+}
+
+void rm_tree_cpu_withdraw(const void *owner)
+{
+    if (__atomic_load_n(&publisher, __ATOMIC_ACQUIRE) == owner) {
+        publish(NULL, 0, 0);
+        RM_STORE(&highest, 0); /* the living descendants are not known any more */
+        __atomic_store_n(&publisher, NULL, __ATOMIC_RELEASE);
+    }
+}
+
+/* Without descendants if the list changes all the time: the sum does not fall by that. */
+static void read_list(struct list *list)
+{
+    list->count = 0;
+    list->rest_ns = 0;
+    for (int tries = 0; tries < 100; tries++) {
+        uint32_t before = RM_LOAD_ACQUIRE(&version);
+        const struct list *current = &lists[before & 1];
+        uint64_t count = RM_LOAD(&current->count);
+        uint64_t rest_ns = RM_LOAD(&current->rest_ns);
+        count = count <= RM_DESCENDANTS ? count : 0;
+        copy_descendants(list->descendants, current->descendants, count);
+        __atomic_thread_fence(__ATOMIC_ACQUIRE);
+        if (RM_LOAD(&version) == before) {
+            list->count = count;
+            list->rest_ns = rest_ns;
+            return;
+        }
+    }
+}
+
+/* To the microsecond, as the kernel gives it. */
+static uint64_t waited_for_ns(void)
+{
+    struct rusage usage;
+    if (getrusage(RUSAGE_CHILDREN, &usage) != 0) {
+        return 0;
+    }
+    return ((uint64_t)usage.ru_utime.tv_sec + (uint64_t)usage.ru_stime.tv_sec) * RM_NS_PER_S +
+           ((uint64_t)usage.ru_utime.tv_usec + (uint64_t)usage.ru_stime.tv_usec) * 1000;
+}
+
+/* A clock with less time than the descendant had is of another process, which has its number now.
+ */
+static bool is_alive(const struct rm_descendant *descendant, uint64_t *ret_ns)
+{
+    struct timespec now;
+    if (clock_gettime(rm_clock_of_process((uint32_t)descendant->pid), &now) == 0) {
+        uint64_t ns = (uint64_t)now.tv_sec * RM_NS_PER_S + (uint64_t)now.tv_nsec;
+        *ret_ns = ns;
+        return ns >= descendant->own_ns;
+    }
+    return false;
+}
+
+/* The CPU time of the listed descendants.  The time of one that has ended is in what our child,
+ * from which it descends, has waited for; if that child has ended too, in what we have waited for.
+ */
+static uint64_t used_by_list(const struct list *list, bool *ret_is_sure)
+{
+    uint64_t ns = 0;
+    bool alive[RM_DESCENDANTS];
+    *ret_is_sure = true;
+    for (uint64_t i = 0; i < list->count; i++) {
+        const struct rm_descendant *descendant = &list->descendants[i];
+        uint64_t own_ns;
+        alive[i] = is_alive(descendant, &own_ns);
+        ns += alive[i] ? own_ns + descendant->waited_ns : 0;
+        *ret_is_sure &= !alive[i] && descendant->child != 0; /* else it is in getrusage */
+    }
+    for (uint64_t i = 0; i < list->count; i++) {
+        const struct rm_descendant *descendant = &list->descendants[i];
+        for (uint64_t k = 0; k < list->count && !alive[i]; k++) {
+            if (alive[k] && list->descendants[k].pid == descendant->child) {
+                ns += descendant->own_ns + descendant->waited_ns;
+            }
+        }
+    }
+    return ns;
+}
+
+/* Reads again if a child was waited for meanwhile, which would count twice or not at all. */
+static uint64_t used_by_all(const struct list *list, bool *ret_is_sure)
+{
+    uint64_t ns = 0;
+    uint64_t waited = waited_for_ns();
+    for (int tries = 0; tries < 4; tries++) {
+        uint64_t before = waited;
+        ns = waited + list->rest_ns + used_by_list(list, ret_is_sure);
+        waited = list->count > 0 ? waited_for_ns() : before;
+        if (waited == before) {
+            break;
+        }
+    }
+    return ns;
+}
+
+/* Between the end of a descendant and the next publication, a part of its time may be missing. */
+static uint64_t keep_highest(uint64_t ns)
+{
+    uint64_t so_far = RM_LOAD(&highest);
+    while (ns > so_far && !__atomic_compare_exchange_n(&highest, &so_far, ns, true,
+                                                       __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+    }
+    return ns > so_far ? ns : so_far;
+}
+
+/* Reaps no child, and leaves SIGCHLD pending. */
+static bool has_children(void)
+{
+    siginfo_t info;
+    return waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT | __WALL) == 0 || errno != ECHILD;
+}
+
+static void read_descendants(struct rm_tree_cpu *cpu)
+{
+    struct list list;
+    int error = errno;
+    read_list(&list);
+    bool is_sure;
+    cpu->descendants_ns = keep_highest(used_by_all(&list, &is_sure));
+    cpu->has_descendants = !is_sure || has_children();
+    errno = error;
+}
+
+struct rm_tree_cpu rm_tree_cpu_at_begin(void)
+{
+    struct rm_tree_cpu cpu;
+    read_descendants(&cpu);
+    cpu.process_ns = (uint64_t)rm_clock_cpu_ns(CLOCK_PROCESS_CPUTIME_ID);
+    return cpu;
+}
+
+struct rm_tree_cpu rm_tree_cpu_at_end(void)
+{
+    struct rm_tree_cpu cpu = {.process_ns = (uint64_t)rm_clock_cpu_ns(CLOCK_PROCESS_CPUTIME_ID)};
+    read_descendants(&cpu);
+    return cpu;
 }

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Owns what the kernel tells of our own process: its I/O, its pages, its present RSS and the
- * mark of its highest.
+ * Owns what our own process uses: its I/O, its pages, its present RSS and the high-water mark of
+ * it, and the CPU time of it and its descendants.
  */
 #ifndef RM_OS_OWN_USAGE_H
 #define RM_OS_OWN_USAGE_H
 
 #include <resmon/status.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "base/io_field.h"
+#include "base/parse.h"
 #include "os/file.h"
 #include "os/kept.h"
 
@@ -137,5 +138,49 @@ uint64_t rm_rss_mark_life(void);
 
 /** Sets it back; does nothing with RM_MARK_NONE, which it becomes on failure. */
 void rm_rss_mark_reset(struct rm_rss_mark *mark);
+
+/* ---- CPU time of the process tree -------------------------------------------------------- */
+
+/*
+ * The CPU time of our own process and of its descendants, which scopes read at any moment and on
+ * any thread, without a file and without a lock.
+ *
+ * It is the sum of the process's clock; of the time of children that were waited for, with that of
+ * their own children (getrusage); and of the clocks of living descendants.  The collector of the
+ * process tree publishes which descendants live (collect/tree.c): a younger one is missing until
+ * the next look at the tree, or until it is waited for.  The time of children that a descendant has
+ * waited for is also as old as the last look.
+ */
+
+#define RM_DESCENDANTS 64 /* that are followed by their own clocks */
+
+/* A descendant that lived at the last look at the tree, and its CPU time then. */
+struct rm_descendant {
+    int64_t pid;
+    int64_t child; /* our child that it descends from or is; 0: none, an orphan.  When that child
+                      has been waited for, getrusage includes its time and that of its children */
+    uint64_t own_ns;
+    uint64_t waited_ns; /* of children that it has waited for */
+};
+
+/**
+ * Publishes the living descendants, at most RM_DESCENDANTS; and `rest_ns`, the CPU time of ended
+ * ones that nobody has waited for, which getrusage does not include.  Of several owners, the first
+ * one publishes until it withdraws.  One thread at a time per owner.
+ */
+void rm_tree_cpu_publish(const void *owner, const struct rm_descendant *descendants, size_t count,
+                         uint64_t rest_ns);
+void rm_tree_cpu_withdraw(const void *owner);
+
+struct rm_tree_cpu {
+    uint64_t process_ns;     /* all of its threads */
+    uint64_t descendants_ns; /* never falls */
+    bool has_descendants;    /* some live, whether or not they are known */
+};
+
+/* The process's own clock is read last at the begin of a span, and first at its end, so that the
+ * span does not include the reading of the descendants. */
+struct rm_tree_cpu rm_tree_cpu_at_begin(void);
+struct rm_tree_cpu rm_tree_cpu_at_end(void);
 
 #endif

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#define _GNU_SOURCE /* syscall */
 #define _GNU_SOURCE /* MAP_SHARED, sysconf */
 
 #include "os/perf.h"
@@ -21,6 +20,7 @@
 #include "base/fault.h"
 #include "base/parse.h"
 #include "base/status.h"
+#include "os/file.h"
 #include "os/kept.h"
 #include "os/own_usage.h"
 
@@ -176,15 +176,10 @@ static void describe_paranoia(char text[64])
 {
     char number[16];
     int64_t level;
-    int fd = open("/proc/sys/kernel/perf_event_paranoid", O_RDONLY | O_CLOEXEC);
-    ssize_t length = fd >= 0 ? read(fd, number, sizeof number) : -1;
-    struct rm_text rest = rm_text_of(number, length > 0 ? (size_t)length : 0);
-    bool is_known = rm_parse_i64(&rest, &level);
-    if (fd >= 0) {
-        (void)close(fd);
-    }
+    struct rm_text rest =
+        rm_file_read_short(NULL, "/proc/sys/kernel/perf_event_paranoid", number, sizeof number);
     text[0] = '\0';
-    if (is_known) {
+    if (rm_parse_i64(&rest, &level)) {
         (void)snprintf(text, 64, ": perf_event_paranoid is %d", (int)level);
     }
 }
@@ -202,12 +197,7 @@ static int64_t read_clock_offset(void)
         own.st_ino != of_children.st_ino) {
         return 0;
     }
-    int fd = open("/proc/self/timens_offsets", O_RDONLY | O_CLOEXEC);
-    ssize_t length = fd >= 0 ? read(fd, bytes, sizeof bytes) : 0;
-    if (fd >= 0) {
-        (void)close(fd);
-    }
-    text = rm_text_of(bytes, length > 0 ? (size_t)length : 0);
+    text = rm_file_read_short(NULL, "/proc/self/timens_offsets", bytes, sizeof bytes);
     while (rm_parse_line(&text, &line)) {
         if (rm_parse_literal(&line, "monotonic") && rm_parse_word(&line, &word) &&
             rm_parse_i64(&word, &seconds) && rm_parse_word(&line, &word)) {

@@ -7,19 +7,35 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "base/compiler.h"
+#include "base/status.h"
 #include "base/text.h"
+
+#ifndef SYS_pidfd_open
+#define SYS_pidfd_open 434
+#endif
 
 /* ---- numbers of processes --------------------------------------------------------------- */
 
 /* The namespaces nest 32 deep at most (MAX_PID_NS_LEVEL). */
 #define MOST_LEVELS 33U
+
+static bool read_file(const struct rm_root *root, struct rm_scratch *scratch, const char *proc_dir,
+                      const char *name, struct rm_text *ret_text)
+{
+    char path[RM_FILE_PATH_BYTES];
+    int length = snprintf(path, sizeof path, "%s/%s", proc_dir, name);
+    return length > 0 && length < RM_FILE_PATH_BYTES &&
+           rm_file_read_once(root, path, scratch, ret_text) == RESMON_OK;
+}
 
 static bool find_line(struct rm_text text, const char *key, struct rm_text *ret_rest)
 {
@@ -38,13 +54,10 @@ static bool find_line(struct rm_text text, const char *key, struct rm_text *ret_
 static unsigned read_levels(const struct rm_root *root, struct rm_scratch *scratch,
                             const char *proc_dir, int64_t levels[MOST_LEVELS])
 {
-    char path[64];
     struct rm_text text, rest, word;
     unsigned count = 0;
     int64_t number;
-    (void)snprintf(path, sizeof path, "%s/status", proc_dir);
-    if (rm_file_read_once(root, path, scratch, &text) != RESMON_OK ||
-        !find_line(text, "NSpid:", &rest)) {
+    if (!read_file(root, scratch, proc_dir, "status", &text) || !find_line(text, "NSpid:", &rest)) {
         return 0;
     }
     while (count < MOST_LEVELS && rm_parse_word(&rest, &word) && rm_parse_i64(&word, &number)) {
@@ -347,4 +360,221 @@ bool rm_process_file_is_trusted(int fd, uint32_t pid)
     (void)snprintf(path, sizeof path, "/proc/%u", pid);
     return file.st_uid == geteuid() || file.st_uid == 0 ||
            (stat(path, &process) == 0 && file.st_uid == process.st_uid);
+}
+
+/* ---- threads of a process and its descendants -------------------------------------------- */
+
+#define MOST_PROCESSES ((size_t)1 << 16)
+
+struct walk {
+    const struct rm_root *root;
+    struct rm_scratch scratch;
+    rm_task_visit_fn visit;
+    void *context;
+    uint32_t *pids; /* found; those before `at` were visited */
+    size_t at, count, room;
+    bool is_over;
+};
+
+static void add_process(struct walk *walk, uint32_t pid)
+{
+    uint32_t *pids = walk->count < MOST_PROCESSES
+                         ? rm_grow(walk->pids, walk->count, &walk->room, sizeof *pids)
+                         : NULL;
+    if (pids != NULL) {
+        walk->pids = pids;
+        walk->pids[walk->count++] = pid;
+    }
+}
+
+static void add_children(struct walk *walk, uint32_t thread)
+{
+    char path[96];
+    struct rm_text text;
+    uint64_t pid;
+    (void)snprintf(path, sizeof path, "proc/%u/task/%u/children", walk->pids[walk->at], thread);
+    if (rm_file_read_once(walk->root, path, &walk->scratch, &text) != RESMON_OK) {
+        return; /* no child, has ended, or a kernel without the file */
+    }
+    while (rm_parse_u64(&text, &pid) && pid <= UINT32_MAX) {
+        add_process(walk, (uint32_t)pid);
+    }
+}
+
+static bool visit_thread(void *context, const char *name)
+{
+    struct walk *walk = context;
+    struct rm_text text = rm_text_of(name, strlen(name));
+    uint64_t thread;
+    if (rm_parse_u64(&text, &thread) && thread <= UINT32_MAX) {
+        walk->is_over = !walk->visit(walk->context, walk->pids[walk->at], (uint32_t)thread);
+        add_children(walk, (uint32_t)thread);
+    }
+    return !walk->is_over;
+}
+
+resmon_status rm_task_walk(const struct rm_root *root, uint32_t pid, rm_task_visit_fn visit,
+                           void *context)
+{
+    char path[64];
+    struct walk walk = {.root = root, .visit = visit, .context = context};
+    resmon_status status = rm_scratch_init(&walk.scratch);
+    resmon_status first = RESMON_OK;
+    if (status != RESMON_OK) {
+        return status;
+    }
+    add_process(&walk, pid);
+    for (; walk.at < walk.count && !walk.is_over; walk.at++) {
+        (void)snprintf(path, sizeof path, "proc/%u/task", walk.pids[walk.at]);
+        status = rm_dir_visit(root, path, visit_thread, &walk);
+        first = walk.at == 0 ? status : first;
+    }
+    if (walk.count == 0) {
+        first = rm_error(RESMON_ENOMEM, "out of memory for a list of processes");
+    }
+    rm_free(walk.pids);
+    rm_scratch_free(&walk.scratch);
+    return first;
+}
+
+struct living {
+    const struct rm_root *root;
+    const char *proc_dir;
+    uint64_t thread;
+};
+
+/* A thread that has ended, and each thread of a process that has ended, has 0 pages. */
+static bool visit_living(void *context, const char *name)
+{
+    struct living *living = context;
+    char path[96], bytes[32];
+    struct rm_text text = rm_text_of(name, strlen(name));
+    uint64_t thread, pages = 0;
+    if (!rm_parse_u64(&text, &thread)) {
+        return true;
+    }
+    (void)snprintf(path, sizeof path, "%s/task/%s/statm", living->proc_dir, name);
+    text = rm_file_read_short(living->root, path, bytes, sizeof bytes);
+    if (rm_parse_u64(&text, &pages) && pages > 0) {
+        living->thread = thread;
+    }
+    return pages == 0;
+}
+
+uint64_t rm_task_living(const struct rm_root *root, const char *proc_dir)
+{
+    char path[64];
+    struct living living = {.root = root, .proc_dir = proc_dir};
+    (void)snprintf(path, sizeof path, "%s/task", proc_dir);
+    (void)rm_dir_visit(root, path, visit_living, &living);
+    return living.thread;
+}
+
+/* ---- ends of processes -------------------------------------------------------------------- */
+
+/* PIDFD_GET_INFO of <linux/pidfd.h>, which older headers lack, as in Linux 6.15. */
+struct pidfd_info {
+    uint64_t mask, cgroup;
+    uint32_t pid, group, parent, ids[8];
+    int32_t exit_code;
+};
+#define GET_INFO  _IOWR(0xff, 11, struct pidfd_info)
+#define WITH_EXIT (UINT64_C(1) << 3)
+
+#define IS_EXITING UINT64_C(4) /* PF_EXITING of <linux/sched.h>; before any event of the end */
+
+int rm_process_end_watch(uint32_t pid)
+{
+    int fd = (int)syscall(SYS_pidfd_open, (long)pid, 0UL);
+    if (fd >= 0) {
+        fd = rm_kept_raise(fd);
+        rm_kept_mark(fd);
+    }
+    return fd;
+}
+
+void rm_process_end_forget(int fd)
+{
+    if (fd >= 0) {
+        rm_kept_drop(fd);
+    }
+}
+
+static bool read_stat(uint32_t pid, struct rm_pid_stat *ret_stat)
+{
+    char path[32], bytes[1024];
+    (void)snprintf(path, sizeof path, "/proc/%u/stat", pid);
+    return rm_pid_stat_parse(rm_file_read_short(NULL, path, bytes, sizeof bytes), ret_stat);
+}
+
+static bool learn_of_zombie(uint32_t pid, uint32_t *ret_status)
+{
+    struct rm_pid_stat stat;
+    if (!read_stat(pid, &stat) || stat.state != 'Z') {
+        return false;
+    }
+    *ret_status = (uint32_t)stat.exit_code;
+    return true;
+}
+
+bool rm_process_end_learn(int fd, uint32_t pid, uint32_t *ret_status)
+{
+    struct pidfd_info info = {.mask = WITH_EXIT};
+    if (fd >= 0 && ioctl(fd, GET_INFO, &info) == 0 && (info.mask & WITH_EXIT) != 0) {
+        *ret_status = (uint32_t)info.exit_code;
+        return true;
+    }
+    return learn_of_zombie(pid, ret_status);
+}
+
+/* The start on CLOCK_MONOTONIC.  The kernel has it since boot; a suspend of the machine makes it
+ * earlier on CLOCK_MONOTONIC, never later. */
+static int64_t start_of(const struct rm_pid_stat *stat)
+{
+    int64_t asleep_ns = rm_clock_of_time(CLOCK_BOOTTIME) - rm_clock_monotonic_ns();
+    int64_t ticks_per_s = sysconf(_SC_CLK_TCK);
+    int64_t tick_ns = RM_NS_PER_S / (ticks_per_s > 0 ? ticks_per_s : 100);
+    return (int64_t)stat->starttime * tick_ns - asleep_ns;
+}
+
+enum rm_process_life rm_process_life_of(uint32_t pid, int64_t before_ns)
+{
+    struct rm_pid_stat stat;
+    if (!read_stat(pid, &stat) || start_of(&stat) > before_ns) {
+        return RM_PROCESS_IS_OVER;
+    }
+    bool has_main = stat.state != 'Z' && stat.state != 'X' && (stat.flags & IS_EXITING) == 0;
+    return has_main           ? RM_PROCESS_RUNS
+           : stat.threads > 1 ? RM_PROCESS_WITHOUT_MAIN
+                              : RM_PROCESS_IS_OVER;
+}
+
+/* ---- capabilities ------------------------------------------------------------------------- */
+
+/* The third number of /proc/PID/uid_map in the first namespace, which maps each user to itself. */
+#define ALL_USERS UINT64_C(4294967295)
+
+/* A kernel without namespaces has no such file. */
+static bool is_first_namespace(const struct rm_root *root, struct rm_scratch *scratch,
+                               const char *proc_dir)
+{
+    struct rm_text text;
+    uint64_t inside, outside, count;
+    if (!read_file(root, scratch, proc_dir, "uid_map", &text)) {
+        return true;
+    }
+    return rm_parse_u64(&text, &inside) && rm_parse_u64(&text, &outside) &&
+           rm_parse_u64(&text, &count) && inside == 0 && outside == 0 && count == ALL_USERS;
+}
+
+bool rm_capability_has(const struct rm_root *root, struct rm_scratch *scratch, const char *proc_dir,
+                       enum rm_capability capability)
+{
+    struct rm_text text, mask_text;
+    uint64_t mask;
+    return is_first_namespace(root, scratch, proc_dir) &&
+           read_file(root, scratch, proc_dir, "status", &text) &&
+           find_line(text, "CapEff:\t", &mask_text) && /* "000001ffffffffff" */
+           rm_parse_hex(&mask_text, &mask) && rm_text_left(&mask_text) == 0 &&
+           (mask >> capability & 1) != 0;
 }

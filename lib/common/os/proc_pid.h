@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Owns what /proc/PID has of a process: whose number it is, its files stat, statm and maps, and
- * files as it sees them.
+ * Owns other processes, as /proc/PID shows them: their numbers, stat, statm and maps, files as they
+ * see them, their threads and descendants, how they ended, and their capabilities.
  */
 #ifndef RM_OS_PROC_PID_H
 #define RM_OS_PROC_PID_H
@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/compiler.h"
 #include "base/parse.h"
 #include "os/file.h"
 
@@ -164,5 +165,59 @@ void rm_process_file_program(uint32_t pid, char *path, size_t room);
 /** Whether an open regular file belongs to this user, to root, or to who runs the process: that
  * others have put it there is not believed. */
 bool rm_process_file_is_trusted(int fd, uint32_t pid);
+
+/* ---- threads of a process and its descendants -------------------------------------------- */
+
+/** Called for each thread, the threads of one process after each other; false ends the walk. */
+typedef bool (*rm_task_visit_fn)(void *context, uint32_t pid, uint32_t thread);
+
+/** Visits the present threads of a process and of all its descendants.  RESMON_ESRCH: there is no
+ * such process. */
+resmon_status rm_task_walk(const struct rm_root *root, uint32_t pid, rm_task_visit_fn visit,
+                           void *context);
+
+/** A thread through which the memory, the files and the program of a process are found when its
+ * main thread has ended: "proc/PID" shows none of them then.  `proc_dir`: "proc/7".  0: there is
+ * none. */
+uint64_t rm_task_living(const struct rm_root *root, const char *proc_dir);
+
+/* ---- ends of processes ------------------------------------------------------------------- */
+
+/*
+ * Whether and how a process ended that need not be a child of this one.  From Linux 6.15 on, a
+ * descriptor of it has the status, once its parent has reaped it; on older kernels, /proc has it
+ * while the process is a zombie.
+ */
+
+/** A descriptor of a process; -1: it is gone, or the kernel has no such descriptors. */
+int rm_process_end_watch(uint32_t pid);
+
+/** The status as of wait(2); false: it is not known (yet). */
+bool rm_process_end_learn(int fd, uint32_t pid, uint32_t *ret_status);
+
+void rm_process_end_forget(int fd);
+
+enum rm_process_life {
+    RM_PROCESS_RUNS,
+    RM_PROCESS_WITHOUT_MAIN, /* its main thread has ended or is about to; other threads run */
+    RM_PROCESS_IS_OVER,      /* or about to be, or another process has its number now */
+};
+
+/** The state, by /proc, of a process that began before a moment (CLOCK_MONOTONIC). */
+enum rm_process_life rm_process_life_of(uint32_t pid, int64_t before_ns);
+
+/* ---- capabilities (capabilities(7)) ------------------------------------------------------ */
+
+enum rm_capability {
+    RM_CAP_SYS_ADMIN = 21,
+    RM_CAP_PERFMON = 38 /* since Linux 5.8 */
+};
+
+/**
+ * Whether the process of `proc_dir` has a capability over the machine, in effect.  One that it has
+ * in a user namespace of its own is over that namespace only, and does not count.
+ */
+RM_SHARED bool rm_capability_has(const struct rm_root *root, struct rm_scratch *scratch,
+                                 const char *proc_dir, enum rm_capability capability);
 
 #endif

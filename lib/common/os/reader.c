@@ -17,7 +17,7 @@ extern RM_WEAK const struct rm_reader rm_reader_functions;
 
 /* ---- the file --------------------------------------------------------------------------- */
 
-/* Whose libresmon is, the reader may be, as resmon-names may (symbols/helper.c). */
+/* Whose libresmon is, the reader may be, as resmon-names may (symbols/symbolizer.c). */
 static resmon_status check_owner(const char *path, const struct stat *own)
 {
     struct stat info;

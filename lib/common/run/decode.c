@@ -4,14 +4,13 @@
 #include <string.h>
 
 #include "base/compiler.h"
-#include "base/status.h"
 #include "metric/metric.h"
 #include "run/decode_profile.h"
 #include "run/record.h"
 #include "run/run.h"
 #include "store/end.h"
+#include "store/run_records.h"
 #include "store/sketch.h"
-#include "store/small_records.h"
 
 /* ---- processes -------------------------------------------------------------------------- */
 
@@ -61,45 +60,37 @@ resmon_status rm_run_decode_processes(const struct rm_block *block, struct resmo
         return RESMON_OK;
     }
     run->processes = rm_arena_alloc(&run->strings, count, sizeof *run->processes);
-    for (uint64_t i = 0; run->processes != NULL && i < count; i++) {
+    run->process_count = run->processes != NULL ? count : 0;
+    for (uint64_t i = 0; i < run->process_count; i++) {
         const struct rm_process_row *row = rm_block_record(block, RM_SECTION_PROCESSES, i);
         resmon_run_process *process = &run->processes[i];
         *process = decode_process(row, run->info.duration_ns);
-        process->name = rm_arena_text(&run->strings, row->name, sizeof row->name);
-        if (process->name == NULL) {
-            break;
-        }
-        run->process_count++;
+        process->name = rm_arena_keep(&run->strings, row->name, sizeof row->name);
     }
-    return run->process_count == count
-               ? RESMON_OK
-               : rm_error(RESMON_ENOMEM, "out of memory for the processes of a run");
+    return rm_run_check_memory(run);
 }
 
 /* ---- checkpoints of lines --------------------------------------------------------------- */
 
-/* What decode_lines() allocates at most. */
+/* Upper bound of what decode_lines() allocates. */
 static size_t bytes_of_lines(void)
 {
     size_t texts = RM_LINE_FILE_BYTES + RM_LINE_FUNCTION_BYTES + (size_t)3 * RM_ARENA_SLACK;
     return RM_LINES * (sizeof(resmon_run_line) + texts);
 }
 
-static resmon_status decode_lines(const struct rm_block *block, double ns_per_tick,
-                                  struct resmon_run *run)
+static void decode_lines(const struct rm_block *block, double ns_per_tick, struct resmon_run *run)
 {
     uint64_t room = block->header->sections[RM_SECTION_LINES].count;
     uint64_t count = RM_LOAD_ACQUIRE(&block->header->line_count);
     count = count < room ? count : room;
     run->lines = rm_arena_alloc(&run->strings, count, sizeof *run->lines);
-    for (uint64_t i = 0; run->lines != NULL && i < count; i++) {
+    run->line_count = run->lines != NULL ? count : 0;
+    for (uint64_t i = 0; i < run->line_count; i++) {
         const struct rm_line_record *record = rm_block_record(block, RM_SECTION_LINES, i);
         resmon_run_line *line = &run->lines[i];
-        line->file = rm_arena_text(&run->strings, record->file, sizeof record->file);
-        line->function = rm_arena_text(&run->strings, record->function, sizeof record->function);
-        if (line->file == NULL || line->function == NULL) {
-            break;
-        }
+        line->file = rm_arena_keep(&run->strings, record->file, sizeof record->file);
+        line->function = rm_arena_keep(&run->strings, record->function, sizeof record->function);
         line->line = (uint32_t)record->line;
         line->hits = RM_LOAD(&record->hits);
         line->wall_ns = (double)RM_LOAD(&record->ticks) * ns_per_tick;
@@ -108,21 +99,12 @@ static resmon_status decode_lines(const struct rm_block *block, double ns_per_ti
             line->rss_hits > 0 ? (double)(int64_t)RM_LOAD(&record->rss_bytes) : RM_NAN;
         uint64_t highest = RM_LOAD(&record->rss_highest);
         line->rss_max_bytes = highest > 0 ? (double)highest : RM_NAN;
-        run->line_count++;
     }
-    return run->line_count == count
-               ? RESMON_OK
-               : rm_error(RESMON_ENOMEM, "out of memory for the lines of a run");
 }
 
 /* ---- all of a run ----------------------------------------------------------------------- */
 
-static resmon_status out_of_memory(void)
-{
-    return rm_error(RESMON_ENOMEM, "out of memory for the result of a run");
-}
-
-static resmon_status decode_facts(const struct rm_block *block, struct resmon_run *run)
+static void decode_facts(const struct rm_block *block, struct resmon_run *run)
 {
     struct rm_fact fact;
     uint64_t position = 0;
@@ -131,39 +113,28 @@ static resmon_status decode_facts(const struct rm_block *block, struct resmon_ru
         count++;
     }
     run->facts = rm_arena_alloc(&run->strings, count, sizeof *run->facts);
-    if (run->facts == NULL) {
-        return out_of_memory();
-    }
+    count = run->facts != NULL ? count : 0;
     position = 0;
     while (run->fact_count < count && rm_facts_next(block, &position, &fact)) {
-        struct rm_fact *copy = &run->facts[run->fact_count];
-        copy->kind = fact.kind;
-        copy->group = rm_arena_text(&run->strings, fact.group, SIZE_MAX);
-        copy->key = rm_arena_text(&run->strings, fact.key, SIZE_MAX);
-        copy->value = rm_arena_text(&run->strings, fact.value, SIZE_MAX);
-        if (copy->group == NULL || copy->key == NULL || copy->value == NULL) {
-            return out_of_memory();
-        }
-        run->fact_count++;
+        run->facts[run->fact_count++] = (struct rm_fact){
+            .kind = fact.kind,
+            .group = rm_arena_keep(&run->strings, fact.group, SIZE_MAX),
+            .key = rm_arena_keep(&run->strings, fact.key, SIZE_MAX),
+            .value = rm_arena_keep(&run->strings, fact.value, SIZE_MAX),
+        };
     }
-    return RESMON_OK;
 }
 
-static resmon_status decode_sources(const struct rm_block *block, struct resmon_run *run)
+static void decode_sources(const struct rm_block *block, struct resmon_run *run)
 {
     size_t count = block->header->sizes.sources;
     run->sources = rm_arena_alloc(&run->strings, count, sizeof *run->sources);
-    if (run->sources == NULL) {
-        return out_of_memory();
-    }
-    for (size_t i = 0; i < count; i++) {
+    run->source_count = run->sources != NULL ? count : 0;
+    for (size_t i = 0; i < run->source_count; i++) {
         const struct rm_source_record *record = rm_block_record(block, RM_SECTION_SOURCES, i);
         resmon_run_source *source = &run->sources[i];
-        source->name = rm_arena_text(&run->strings, record->name, sizeof record->name);
-        source->reason = rm_arena_text(&run->strings, record->reason, sizeof record->reason);
-        if (source->name == NULL || source->reason == NULL) {
-            return out_of_memory();
-        }
+        source->name = rm_arena_keep(&run->strings, record->name, sizeof record->name);
+        source->reason = rm_arena_keep(&run->strings, record->reason, sizeof record->reason);
         source->status = record->status;
         source->provenance = record->provenance;
         source->reads = record->reads;
@@ -172,11 +143,9 @@ static resmon_status decode_sources(const struct rm_block *block, struct resmon_
         source->cost_max_ns = record->cost_max_ns;
         source->every = record->every;
     }
-    run->source_count = count;
-    return RESMON_OK;
 }
 
-/* A bin's middle may lie outside of what was seen. */
+/* The middle of a bin may be outside of the range of the samples. */
 static double quantile_of(const struct rm_block *block, uint64_t index, double share,
                           const resmon_column *column)
 {
@@ -220,17 +189,15 @@ static void set_statistics(resmon_column *column, const struct rm_block *block, 
     }
 }
 
-static resmon_status decode_columns(const struct rm_block *block, struct resmon_run *run)
+static void decode_columns(const struct rm_block *block, struct resmon_run *run)
 {
     size_t count = block->header->sizes.columns;
     const struct rm_column *columns = rm_block_record(block, RM_SECTION_COLUMNS, 0);
     resmon_column blank = {0};
     rm_record_clear(RM_RECORD_statistics, &blank);
     run->columns = rm_arena_alloc(&run->strings, count, sizeof *run->columns);
-    if (run->columns == NULL) {
-        return out_of_memory();
-    }
-    for (size_t i = 0; i < count; i++) {
+    run->column_count = run->columns != NULL ? count : 0;
+    for (size_t i = 0; i < run->column_count; i++) {
         const struct rm_metric *metric = rm_metric_of(columns[i].metric);
         resmon_column *column = &run->columns[i];
         *column = blank;
@@ -242,14 +209,9 @@ static resmon_status decode_columns(const struct rm_block *block, struct resmon_
                              ? run->sources[columns[i].source].name
                              : "unknown";
         column->instance =
-            rm_arena_text(&run->strings, columns[i].instance, sizeof columns[i].instance);
-        if (column->instance == NULL) {
-            return out_of_memory();
-        }
+            rm_arena_keep(&run->strings, columns[i].instance, sizeof columns[i].instance);
         set_statistics(column, block, i);
     }
-    run->column_count = count;
-    return RESMON_OK;
 }
 
 static void set_cell(struct resmon_run *run, size_t column, size_t row, const struct rm_cell *cell)
@@ -293,7 +255,7 @@ static void count_row(void *context, const struct rm_row *row)
     ++*(size_t *)context;
 }
 
-static resmon_status decode_rows(const struct rm_block *block, struct resmon_run *run)
+static void decode_rows(const struct rm_block *block, struct resmon_run *run)
 {
     const struct rm_commit *state = rm_series_state(block);
     const struct rm_column_state *open = rm_series_columns(state);
@@ -305,9 +267,8 @@ static resmon_status decode_rows(const struct rm_block *block, struct resmon_run
     run->row_samples = rm_arena_alloc(&run->strings, rows, sizeof *run->row_samples);
     run->values = rm_arena_alloc(&run->strings, rows * RM_SERIES_KINDS,
                                  run->column_count * sizeof *run->values);
-    if (run->t_first == NULL || run->t_last == NULL || run->row_samples == NULL ||
-        run->values == NULL) {
-        return out_of_memory();
+    if (run->strings.is_broken) {
+        return;
     }
     run->row_count = rows;
     struct row_visit visit = {.run = run, .room = complete};
@@ -318,35 +279,25 @@ static resmon_status decode_rows(const struct rm_block *block, struct resmon_run
             set_cell(run, c, complete, &open[c].open);
         }
     }
-    return RESMON_OK;
 }
 
-static resmon_status decode_tags(const struct rm_block *block, struct resmon_run *run)
+static void decode_tags(const struct rm_block *block, struct resmon_run *run)
 {
     uint64_t count = rm_tags_count(block);
     uint64_t oldest = rm_tags_oldest(block);
     run->tags = rm_arena_alloc(&run->strings, count - oldest, sizeof *run->tags);
-    if (run->tags == NULL) {
-        return out_of_memory();
-    }
-    for (uint64_t number = oldest; number < count; number++) {
+    for (uint64_t number = oldest; number < count && run->tags != NULL; number++) {
         struct rm_tag tag;
-        if (!rm_tags_get(block, number, &tag)) {
-            continue;
+        if (rm_tags_get(block, number, &tag)) {
+            resmon_run_tag *copy = &run->tags[run->tag_count++];
+            copy->t_ns = tag.t_ns;
+            copy->label = rm_arena_keep(&run->strings, tag.label, sizeof tag.label);
         }
-        resmon_run_tag *copy = &run->tags[run->tag_count];
-        copy->t_ns = tag.t_ns;
-        copy->label = rm_arena_text(&run->strings, tag.label, sizeof tag.label);
-        if (copy->label == NULL) {
-            return out_of_memory();
-        }
-        run->tag_count++;
     }
     run->info.dropped_tags = count - run->tag_count;
-    return RESMON_OK;
 }
 
-static resmon_status decode_label(const struct rm_block *block, struct resmon_run *run)
+static void decode_label(const struct rm_block *block, struct resmon_run *run)
 {
     const struct rm_block_header *header = block->header;
     char label[RM_LABEL_BYTES];
@@ -360,12 +311,11 @@ static resmon_status decode_label(const struct rm_block *block, struct resmon_ru
             break;
         }
     }
-    run->info.label = rm_arena_text(&run->strings, label, sizeof label);
-    return run->info.label != NULL ? RESMON_OK : out_of_memory();
+    run->info.label = rm_arena_keep(&run->strings, label, sizeof label);
 }
 
-/* Of one that lives the end is not yet true, and is left for a program that is killed before it. */
-static resmon_status decode_end(const struct rm_block *block, struct resmon_run *run)
+/* The end of a program that still runs is what a recording says if the program is killed now. */
+static void decode_end(const struct rm_block *block, struct resmon_run *run)
 {
     struct rm_end_record record;
     rm_end_load(block->header, &record);
@@ -373,18 +323,10 @@ static resmon_status decode_end(const struct rm_block *block, struct resmon_run 
         (resmon_run_end){.reason = record.reason,
                          .exit_status = record.exit_status,
                          .signal_number = record.signal_number,
-                         .text = rm_arena_text(&run->strings, record.text, sizeof record.text)};
-    return run->end.text != NULL ? RESMON_OK : out_of_memory();
+                         .text = rm_arena_keep(&run->strings, record.text, sizeof record.text)};
 }
 
-static resmon_status decode_words(const struct rm_block *block, struct resmon_run *run)
-{
-    resmon_status status = decode_label(block, run);
-    (void)rm_usage_load(block->header, &run->usage);
-    return status == RESMON_OK ? decode_end(block, run) : status;
-}
-
-/* Of bytes and 1. */
+/* A number of bytes that is stored plus 1; 0: not known. */
 static double bytes_of(uint64_t bytes_1)
 {
     return bytes_1 > 0 ? (double)(bytes_1 - 1) : RM_NAN;
@@ -435,8 +377,8 @@ static void decode_run_facts(const struct rm_block *block, const struct rm_decod
     run->info.dropped_forks = RM_LOAD(&header->dropped_forks);
 }
 
-/* A parent sees the signal alone; the group's count tells whose it was. */
-static void tell_lack_of_memory(struct resmon_run *run)
+/* The parent of a killed process sees SIGKILL alone; the OOM kills of its cgroup explain it. */
+static void set_out_of_memory_end(struct resmon_run *run)
 {
     const resmon_column *kills = rm_run_statistics_of(run, RM_CG_MEM_EVENTS_OOM_KILL, NULL);
     bool is_killed = run->end.reason == RESMON_END_KILLED && run->end.signal_number == SIGKILL;
@@ -452,36 +394,33 @@ static double ns_per_tick_of(const struct rm_block *block, const struct rm_decod
     return rm_clock_ns_per_tick(block->header->start, to);
 }
 
-static resmon_status decode_parts(const struct rm_block *block, const struct rm_decode *how,
-                                  struct resmon_run *run)
+/* Where there is no memory for one part, the others go on: the run's arena knows of it. */
+static void decode_parts(const struct rm_block *block, const struct rm_decode *how,
+                         struct resmon_run *run)
 {
-    resmon_status status = decode_words(block, run);
-    if (status == RESMON_OK) {
-        status = decode_facts(block, run);
+    double ns_per_tick = ns_per_tick_of(block, how);
+    decode_label(block, run);
+    (void)rm_usage_load(block->header, &run->usage);
+    decode_end(block, run);
+    decode_facts(block, run);
+    decode_sources(block, run);
+    if ((how->parts & (RM_PART_SUMMARY | RM_PART_SERIES)) != 0) {
+        decode_columns(block, run);
+        set_out_of_memory_end(run);
     }
-    if (status == RESMON_OK) {
-        status = decode_sources(block, run);
+    if ((how->parts & RM_PART_SERIES) != 0) {
+        decode_rows(block, run);
     }
-    if (status == RESMON_OK && (how->parts & (RM_PART_SUMMARY | RM_PART_SERIES)) != 0) {
-        status = decode_columns(block, run);
-        tell_lack_of_memory(run);
+    if ((how->parts & RM_PART_TAGS) != 0) {
+        decode_tags(block, run);
     }
-    if (status == RESMON_OK && (how->parts & RM_PART_SERIES) != 0) {
-        status = decode_rows(block, run);
+    if ((how->parts & RM_PART_SCOPES) != 0) {
+        rm_run_decode_scopes(block, how, ns_per_tick, run);
+        decode_lines(block, ns_per_tick, run);
     }
-    if (status == RESMON_OK && (how->parts & RM_PART_TAGS) != 0) {
-        status = decode_tags(block, run);
+    if ((how->parts & RM_PART_EVENTS) != 0) {
+        rm_run_catch_events(block, how, ns_per_tick, run);
     }
-    if (status == RESMON_OK && (how->parts & RM_PART_SCOPES) != 0) {
-        status = rm_run_decode_scopes(block, how, ns_per_tick_of(block, how), run);
-    }
-    if (status == RESMON_OK && (how->parts & RM_PART_SCOPES) != 0) {
-        status = decode_lines(block, ns_per_tick_of(block, how), run);
-    }
-    if (status == RESMON_OK && (how->parts & RM_PART_EVENTS) != 0) {
-        status = rm_run_catch_events(block, how, ns_per_tick_of(block, how), run);
-    }
-    return status;
 }
 
 static uint64_t at_most(uint64_t used, uint64_t more, uint64_t room)
@@ -502,7 +441,7 @@ struct rm_run_extent rm_run_measure(const struct rm_block *block)
     };
 }
 
-/* What decode_parts() allocates at most. */
+/* Upper bound of what decode_parts() allocates. */
 static size_t bytes_of_parts(const struct rm_block_sizes *sizes, const struct rm_run_extent *extent,
                              unsigned parts)
 {
@@ -512,7 +451,7 @@ static size_t bytes_of_parts(const struct rm_block_sizes *sizes, const struct rm
     size_t column = sizeof(resmon_column) + RM_INSTANCE_BYTES + RM_ARENA_SLACK;
     size_t row = 3 * sizeof(int64_t) + sizes->columns * RM_SERIES_KINDS * sizeof(double);
     size_t tag = sizeof(resmon_run_tag) + RM_TAG_LABEL_BYTES + RM_ARENA_SLACK;
-    /* A fact has 8 bytes at least, and each list an allocation of its own. */
+    /* A fact takes at least 8 bytes of the block; each list is one allocation. */
     size_t bytes = RM_LABEL_BYTES + RM_END_TEXT_BYTES + 17 * (size_t)RM_ARENA_SLACK +
                    2 * extent->fact_bytes + extent->fact_bytes / 8 * fact + sizes->sources * source;
     if ((parts & (RM_PART_SUMMARY | RM_PART_SERIES)) != 0) {
@@ -537,7 +476,7 @@ resmon_status rm_run_prepare(const struct rm_block *block, struct rm_run_extent 
     if (run == NULL || !rm_arena_reserve(&run->strings, result) ||
         (working > 0 && !rm_arena_reserve(&run->working, working))) {
         rm_run_free(run);
-        return out_of_memory();
+        return rm_run_out_of_memory();
     }
     run->event_room = extent.events;
     *ret_run = run;
@@ -548,7 +487,8 @@ resmon_status rm_run_fill(const struct rm_block *block, const struct rm_decode *
                           struct resmon_run *run)
 {
     decode_run_facts(block, how, run);
-    return decode_parts(block, how, run);
+    decode_parts(block, how, run);
+    return rm_run_check_memory(run);
 }
 
 resmon_status rm_run_decode(const struct rm_block *block, const struct rm_decode *how,
@@ -556,7 +496,7 @@ resmon_status rm_run_decode(const struct rm_block *block, const struct rm_decode
 {
     struct resmon_run *run = rm_run_new();
     if (run == NULL) {
-        return out_of_memory();
+        return rm_run_out_of_memory();
     }
     resmon_status status = rm_run_fill(block, how, run);
     if (status == RESMON_OK) {

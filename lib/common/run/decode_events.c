@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Run block -> events of a run: the rings of all thread slots and the scopes that are open.  In two
- * steps, for a block that is live: under the engine's locks events are only copied, into memory
- * that was made ready before; they are sorted and told in nanoseconds after that.
+ * Run block -> events of a run: the rings of all thread slots and the open scopes.  In two steps,
+ * for a live block: under the engine's locks events are only copied, into memory that was reserved
+ * before; they are sorted and converted to nanoseconds after that.
  */
 #include <stdbool.h>
 #include <stdlib.h>
 
 #include "base/compiler.h"
-#include "base/status.h"
 #include "run/run.h"
 #include "run/scope_sums.h"
 #include "store/events.h"
@@ -35,11 +34,6 @@ struct rm_caught_events {
     struct rm_event open[RM_MAX_DEPTH];
     uint64_t tokens[RM_MAX_DEPTH];
 };
-
-static resmon_status out_of_memory(void)
-{
-    return rm_error(RESMON_ENOMEM, "out of memory for the events of a run");
-}
 
 static const struct rm_scope_thread_record *thread_at(const struct rm_block *block, uint64_t slot)
 {
@@ -107,8 +101,8 @@ static size_t count_still(const struct rm_caught_events *caught,
     return still;
 }
 
-/* How many events a thread has finished and what it has open, together: tried until it did nothing
- * meanwhile.  Of one that never holds still, what did. */
+/* Reads the number of finished events and the open scopes of a thread as of one moment: tries again
+ * if the thread went on meanwhile.  After 100 tries, the part that did not change. */
 static void look_at_thread(struct rm_caught_events *caught, const struct rm_block *block,
                            uint64_t slot)
 {
@@ -130,15 +124,15 @@ static void look_at_thread(struct rm_caught_events *caught, const struct rm_bloc
     }
 }
 
-/* A file may say anything; nothing here is older than the run. */
+/* A damaged file may hold anything; no event is older than the run. */
 static bool is_sound(const struct rm_block *block, const struct rm_event *event)
 {
     return event->depth < RM_MAX_DEPTH && event->start >= block->header->start.ticks &&
            event->duration <= UINT64_MAX - event->start;
 }
 
-/* A scope that is just ending, or was when the program was killed, may be there twice: as an event
- * it counts. */
+/* A scope that is just ending, or was when the program was killed, may be both a finished event and
+ * an open one: the finished event counts. */
 static void catch_slot(struct rm_caught_events *caught, const struct rm_block *block, uint64_t slot,
                        resmon_run_info *info)
 {
@@ -177,22 +171,22 @@ static void catch_name(struct rm_caught_events *caught, const struct rm_event_ri
     }
 }
 
-resmon_status rm_run_catch_events(const struct rm_block *block, const struct rm_decode *how,
-                                  double ns_per_tick, struct resmon_run *run)
+void rm_run_catch_events(const struct rm_block *block, const struct rm_decode *how,
+                         double ns_per_tick, struct resmon_run *run)
 {
     const struct rm_block_sizes *sizes = &block->header->sizes;
     if (sizes->events == 0 || block->header->has_scopes == 0) {
-        return RESMON_OK;
+        return;
     }
     struct rm_caught_events *caught = rm_arena_alloc(&run->working, 1, sizeof *caught);
     if (caught == NULL) {
-        return out_of_memory();
+        return;
     }
     caught->room = run->event_room > 0 ? run->event_room : rm_run_events_extent(block);
     caught->events = rm_arena_alloc(&run->working, caught->room, sizeof *caught->events);
     caught->threads = rm_arena_alloc(&run->working, sizes->threads, sizeof *caught->threads);
     if (caught->events == NULL || caught->threads == NULL) {
-        return out_of_memory();
+        return;
     }
     caught->now = how->is_live ? how->now.ticks : rm_scope_end_ticks(block);
     caught->ns_per_tick = ns_per_tick;
@@ -204,10 +198,9 @@ resmon_status rm_run_catch_events(const struct rm_block *block, const struct rm_
         }
     }
     run->caught = caught;
-    return RESMON_OK;
 }
 
-/* ---- second step: telling --------------------------------------------------------------- */
+/* ---- second step: converting ------------------------------------------------------------ */
 
 static int compare_events(const void *left, const void *right)
 {
@@ -250,7 +243,7 @@ static int64_t ns_of(uint64_t ticks, double ns_per_tick)
     return !(ns >= 0.0) ? 0 : ns < LONGEST_NS ? (int64_t)ns : (int64_t)LONGEST_NS;
 }
 
-static resmon_status list_threads(struct rm_caught_events *caught, struct resmon_run *run)
+static void list_threads(struct rm_caught_events *caught, struct resmon_run *run)
 {
     size_t count = 0;
     for (size_t i = 0; i < caught->count; i++) {
@@ -258,7 +251,7 @@ static resmon_status list_threads(struct rm_caught_events *caught, struct resmon
     }
     run->threads = rm_arena_alloc(&run->strings, count, sizeof *run->threads);
     if (run->threads == NULL) {
-        return out_of_memory();
+        return;
     }
     qsort(caught->threads, caught->thread_count, sizeof *caught->threads, compare_threads);
     for (size_t i = 0; i < caught->count; i++) {
@@ -269,86 +262,70 @@ static resmon_status list_threads(struct rm_caught_events *caught, struct resmon
         const struct named_thread *known = bsearch(&key, caught->threads, caught->thread_count,
                                                    sizeof *caught->threads, compare_threads);
         const char *name = (const char *)(known != NULL ? known->name : key.name);
-        struct rm_run_thread *thread = &run->threads[run->thread_count];
-        thread->id = key.tid;
-        thread->name = rm_arena_text(&run->strings, name, RM_THREAD_NAME_BYTES);
-        if (thread->name == NULL) {
-            return out_of_memory();
-        }
-        run->thread_count++;
+        run->threads[run->thread_count++] = (struct rm_run_thread){
+            key.tid, rm_arena_keep(&run->strings, name, RM_THREAD_NAME_BYTES)};
     }
-    return RESMON_OK;
 }
 
 /* The sites' names, and in each event the index of its name for its site. */
-static resmon_status list_names(const struct rm_block *block, struct rm_caught_events *caught,
-                                struct resmon_run *run)
+static void list_names(const struct rm_block *block, struct rm_caught_events *caught,
+                       struct resmon_run *run)
 {
     const uint64_t sites = block->header->sizes.sites;
     uint32_t *numbers = rm_arena_alloc(&run->working, sites, sizeof *numbers); /* 0: none yet */
     run->event_names = rm_arena_alloc(&run->strings, sites, sizeof *run->event_names);
     if (numbers == NULL || run->event_names == NULL) {
-        return out_of_memory();
+        return;
     }
     for (size_t i = 0; i < caught->count; i++) {
         uint32_t *site = &caught->events[i].site;
         *site = *site < sites ? *site : 0;
         if (numbers[*site] == 0) {
-            const char *name = rm_site_at(block, *site)->name;
-            const char *copy = rm_arena_text(&run->strings, name, RM_SITE_NAME_BYTES);
-            if (copy == NULL) {
-                return out_of_memory();
-            }
-            run->event_names[run->event_name_count++] = copy;
+            run->event_names[run->event_name_count++] =
+                rm_arena_keep(&run->strings, rm_site_at(block, *site)->name, RM_SITE_NAME_BYTES);
             numbers[*site] = (uint32_t)run->event_name_count;
         }
         *site = numbers[*site] - 1;
     }
-    return RESMON_OK;
 }
 
-static resmon_status list_events(const struct rm_block *block, struct rm_caught_events *caught,
-                                 struct resmon_run *run)
+static void list_events(const struct rm_block *block, const struct rm_caught_events *caught,
+                        struct resmon_run *run)
 {
     uint64_t start = block->header->start.ticks;
     run->events = rm_arena_alloc(&run->strings, caught->count, sizeof *run->events);
     if (run->events == NULL) {
-        return out_of_memory();
+        return;
     }
     uint32_t thread = 0;
     for (size_t i = 0; i < caught->count; i++) {
         const struct rm_event *event = &caught->events[i];
-        struct rm_run_event *told = &run->events[i];
+        struct rm_run_event *converted = &run->events[i];
         thread += i > 0 && event->tid != event[-1].tid ? 1 : 0;
         /* By its ends: rounding must not move one scope out of another. */
         uint64_t from = event->start - start;
         int64_t end_ns = ns_of(from + event->duration, caught->ns_per_tick);
-        told->start_ns = ns_of(from, caught->ns_per_tick);
-        told->duration_ns = end_ns - told->start_ns;
-        told->thread = thread;
-        told->depth = (uint16_t)event->depth;
-        told->is_open = (uint16_t)event->is_open;
-        told->name = event->site;
+        converted->start_ns = ns_of(from, caught->ns_per_tick);
+        converted->duration_ns = end_ns - converted->start_ns;
+        converted->thread = thread;
+        converted->depth = (uint16_t)event->depth;
+        converted->is_open = (uint16_t)event->is_open;
+        converted->name = event->site;
     }
     run->event_count = caught->count;
-    return RESMON_OK;
 }
 
 resmon_status rm_run_finish(const struct rm_block *block, struct resmon_run *run)
 {
     struct rm_caught_events *caught = run->caught;
-    resmon_status status = RESMON_OK;
     if (caught != NULL) {
         close_open(caught);
         qsort(caught->events, caught->count, sizeof *caught->events, compare_events);
-        status = list_threads(caught, run);
+        list_threads(caught, run);
+        list_names(block, caught, run);
+        list_events(block, caught, run);
     }
-    if (caught != NULL && status == RESMON_OK) {
-        status = list_names(block, caught, run);
-    }
-    if (caught != NULL && status == RESMON_OK) {
-        status = list_events(block, caught, run);
-    }
+    resmon_status status = rm_run_check_memory(run);
     run->caught = NULL;
     rm_arena_free(&run->working);
     return status == RESMON_OK ? rm_scope_names_sum(run) : status;

@@ -9,7 +9,6 @@
 
 #include "base/compiler.h"
 #include "base/human.h"
-#include "base/status.h"
 #include "store/published.h"
 #include "store/scope_tree.h"
 #include "store/stack_record.h"
@@ -25,11 +24,6 @@ struct reader {
     size_t frame_room;
 };
 
-static resmon_status out_of_memory(void)
-{
-    return rm_error(RESMON_ENOMEM, "out of memory for the stacks of a run");
-}
-
 static uint64_t at_most(uint64_t count, const struct rm_block *block, enum rm_section_id section)
 {
     uint64_t room = block->header->sections[section].count;
@@ -38,20 +32,19 @@ static uint64_t at_most(uint64_t count, const struct rm_block *block, enum rm_se
 
 /* ---- modules ---------------------------------------------------------------------------- */
 
-static resmon_status decode_module(struct resmon_run *run, const struct rm_module_entry *entry,
-                                   struct rm_run_module *module)
+static void decode_module(struct resmon_run *run, const struct rm_module_entry *entry,
+                          struct rm_run_module *module)
 {
     char hex[2 * RM_BUILD_ID_BYTES + 1] = "";
     uint64_t length = entry->build_id_length;
     for (uint64_t i = 0; i < length && i < RM_BUILD_ID_BYTES; i++) {
         (void)snprintf(hex + 2 * i, 3, "%02x", entry->build_id[i]);
     }
-    module->path = rm_arena_text(&run->strings, entry->path, sizeof entry->path);
-    module->build_id = rm_arena_text(&run->strings, hex, sizeof hex);
+    module->path = rm_arena_keep(&run->strings, entry->path, sizeof entry->path);
+    module->build_id = rm_arena_keep(&run->strings, hex, sizeof hex);
     module->start = entry->start;
     module->end = entry->end;
     module->bias = entry->bias;
-    return module->path != NULL && module->build_id != NULL ? RESMON_OK : out_of_memory();
 }
 
 static int by_start(const void *a_, const void *b_)
@@ -61,26 +54,21 @@ static int by_start(const void *a_, const void *b_)
     return a->start != b->start ? (a->start < b->start ? -1 : 1) : 0;
 }
 
-static resmon_status decode_modules(struct reader *reader)
+static void decode_modules(struct reader *reader)
 {
     struct rm_run_profile *profile = &reader->run->profile;
     uint64_t count =
         at_most(RM_LOAD_ACQUIRE(&reader->record->module_count), reader->block, RM_SECTION_MODULES);
     profile->modules = rm_arena_alloc(&reader->run->strings, count, sizeof *profile->modules);
     if (profile->modules == NULL) {
-        return out_of_memory();
+        return;
     }
     for (uint64_t i = 0; i < count; i++) {
-        resmon_status status =
-            decode_module(reader->run, rm_block_record(reader->block, RM_SECTION_MODULES, i),
-                          &profile->modules[i]);
-        if (status != RESMON_OK) {
-            return status;
-        }
+        decode_module(reader->run, rm_block_record(reader->block, RM_SECTION_MODULES, i),
+                      &profile->modules[i]);
     }
     profile->module_count = count;
     qsort(profile->modules, count, sizeof *profile->modules, by_start);
-    return RESMON_OK;
 }
 
 static bool is_alike(const struct rm_run_module *a, const struct rm_run_module *b)
@@ -153,8 +141,8 @@ static bool is_sound(const struct reader *reader, uint64_t node)
     return reader->nodes[node].parent < node;
 }
 
-/* Of a name that came with its stack: "function", or "function\tfile".  false: no memory. */
-static bool name_place(struct reader *reader, uint64_t at, struct rm_run_place *place)
+/* The name of a place that its stack brought along: "function", or "function\tfile". */
+static void name_place(struct reader *reader, uint64_t at, struct rm_run_place *place)
 {
     uint64_t bytes = at_most(RM_LOAD_ACQUIRE(&reader->record->text_bytes), reader->block,
                              RM_SECTION_STACK_TEXTS);
@@ -164,21 +152,19 @@ static bool name_place(struct reader *reader, uint64_t at, struct rm_run_place *
     size_t first = tab != NULL ? (size_t)(tab - text) : length;
     place->module = -1;
     place->address = at + 1; /* none, but one for each name */
-    place->function = rm_arena_text(&reader->run->strings, text, first);
+    place->function = rm_arena_keep(&reader->run->strings, text, first);
     if (tab != NULL) {
-        place->file = rm_arena_text(&reader->run->strings, tab + 1, length - first - 1);
+        place->file = rm_arena_keep(&reader->run->strings, tab + 1, length - first - 1);
     }
-    return place->function != NULL && place->file != NULL;
 }
 
-static resmon_status list_places(struct reader *reader, struct address_of_node *addresses,
-                                 size_t count)
+static void list_places(struct reader *reader, struct address_of_node *addresses, size_t count)
 {
     struct rm_run_profile *profile = &reader->run->profile;
     qsort(addresses, count, sizeof *addresses, by_address);
     profile->places = rm_arena_alloc(&reader->run->strings, count, sizeof *profile->places);
     if (profile->places == NULL) {
-        return out_of_memory();
+        return;
     }
     for (size_t i = 0; i < count; i++) {
         uint64_t address = addresses[i].address;
@@ -190,17 +176,15 @@ static resmon_status list_places(struct reader *reader, struct address_of_node *
                 .module = module_of(profile, address),
                 .address = address,
             };
-            if ((address & RM_STACK_NAME) != 0 &&
-                !name_place(reader, address & ~RM_STACK_NAME, place)) {
-                return out_of_memory();
+            if ((address & RM_STACK_NAME) != 0) {
+                name_place(reader, address & ~RM_STACK_NAME, place);
             }
         }
         reader->places[addresses[i].node] = (uint32_t)(profile->place_count - 1);
     }
-    return RESMON_OK;
 }
 
-static resmon_status decode_nodes(struct reader *reader)
+static void decode_nodes(struct reader *reader)
 {
     struct rm_arena *working = &reader->run->working;
     size_t count = 0;
@@ -208,7 +192,7 @@ static resmon_status decode_nodes(struct reader *reader)
         rm_arena_alloc(working, reader->node_count, sizeof *addresses);
     reader->places = rm_arena_alloc(working, reader->node_count, sizeof *reader->places);
     if (addresses == NULL || reader->places == NULL) {
-        return out_of_memory();
+        return;
     }
     for (uint64_t i = 1; i < reader->node_count; i++) {
         const struct rm_stack_node *node = &reader->nodes[i];
@@ -221,7 +205,7 @@ static resmon_status decode_nodes(struct reader *reader)
             reader->places[i] = scope_of(reader, reader->places[node->parent], node->value);
         }
     }
-    return list_places(reader, addresses, count);
+    list_places(reader, addresses, count);
 }
 
 /* ---- stacks ----------------------------------------------------------------------------- */
@@ -281,71 +265,59 @@ static void decode_stack(struct reader *reader, const struct rm_stack_entry *ent
     profile->stack_count += path.depth > 0 ? 1 : 0;
 }
 
-static resmon_status decode_peak_stack(struct reader *reader, const struct rm_peak_entry *entry)
+static void decode_peak_stack(struct reader *reader, const struct rm_peak_entry *entry)
 {
     struct rm_run_peak *peak = &reader->run->profile.peak;
     struct path path = add_path(reader, entry->node);
-    const char *name = rm_arena_text(&reader->run->strings, entry->name, sizeof entry->name);
-    if (name == NULL) {
-        return out_of_memory();
-    }
     peak->stacks[peak->stack_count++] = (struct rm_run_peak_stack){
         .thread = entry->thread,
-        .thread_name = name,
+        .thread_name = rm_arena_keep(&reader->run->strings, entry->name, sizeof entry->name),
         .scope = path.scope,
         .first = path.first,
         .depth = path.depth,
         .is_cut = (entry->flags & RM_STACK_IS_CUT) != 0,
     };
-    return RESMON_OK;
 }
 
-static resmon_status decode_peak(struct reader *reader, uint64_t version, uint64_t count)
+static void decode_peak(struct reader *reader, uint64_t version, uint64_t count)
 {
     struct rm_run_peak *peak = &reader->run->profile.peak;
     const struct rm_peak_head *head = &reader->record->peaks[version & 1];
     uint64_t half = (version & 1) * RM_STACK_PEAK_THREADS;
     if (version == 0) {
-        return RESMON_OK;
+        return;
     }
     peak->stacks = rm_arena_alloc(&reader->run->strings, count, sizeof *peak->stacks);
-    if (peak->stacks == NULL) {
-        return out_of_memory();
-    }
+    count = peak->stacks != NULL ? count : 0;
     uint64_t headroom = RM_LOAD(&head->headroom_bytes);
     peak->t_ns = (int64_t)(RM_LOAD(&head->t_ns) & INT64_MAX);
     peak->rss_bytes = (double)RM_LOAD(&head->rss_bytes);
     peak->headroom_bytes = headroom != UINT64_MAX ? (double)headroom : RM_NAN;
-    resmon_status status = RESMON_OK;
-    for (uint64_t i = 0; i < count && status == RESMON_OK; i++) {
-        status = decode_peak_stack(
-            reader, rm_block_record(reader->block, RM_SECTION_PEAK_STACKS, half + i));
+    for (uint64_t i = 0; i < count; i++) {
+        decode_peak_stack(reader, rm_block_record(reader->block, RM_SECTION_PEAK_STACKS, half + i));
     }
-    return status;
 }
 
-/* Two peaks while one is read write over it: then it is read again, a few times. */
-static resmon_status decode_latest_peak(struct reader *reader)
+/* Two new peaks overwrite the one that is being read: then it is read again, a few times. */
+static void decode_latest_peak(struct reader *reader)
 {
     struct rm_run_profile *profile = &reader->run->profile;
     const size_t frames = profile->frame_count;
-    resmon_status status = RESMON_OK;
-    for (int tries = 0; tries < 4 && status == RESMON_OK; tries++) {
+    for (int tries = 0; tries < 4; tries++) {
         uint64_t version = RM_LOAD_ACQUIRE(&reader->record->peak_version);
         uint64_t threads = RM_LOAD(&reader->record->peaks[version & 1].count);
         profile->frame_count = frames;
         profile->peak.stack_count = 0;
-        status = decode_peak(reader, version,
-                             threads < RM_STACK_PEAK_THREADS ? threads : RM_STACK_PEAK_THREADS);
+        decode_peak(reader, version,
+                    threads < RM_STACK_PEAK_THREADS ? threads : RM_STACK_PEAK_THREADS);
         __atomic_thread_fence(__ATOMIC_ACQUIRE);
         if (RM_LOAD(&reader->record->peak_version) == version) {
             break;
         }
     }
-    return status;
 }
 
-static resmon_status decode_stacks(struct reader *reader)
+static void decode_stacks(struct reader *reader)
 {
     struct rm_run_profile *profile = &reader->run->profile;
     uint64_t count =
@@ -358,16 +330,16 @@ static resmon_status decode_stacks(struct reader *reader)
     struct rm_arena *strings = &reader->run->strings;
     profile->frames = rm_arena_alloc(strings, reader->frame_room, sizeof *profile->frames);
     profile->stacks = rm_arena_alloc(strings, count, sizeof *profile->stacks);
-    if (profile->frames == NULL || profile->stacks == NULL) {
-        return out_of_memory();
+    if (rm_run_is_broken(reader->run)) {
+        return;
     }
     for (uint64_t i = 0; i < count; i++) {
         decode_stack(reader, rm_block_record(reader->block, RM_SECTION_STACKS, i));
     }
-    return decode_latest_peak(reader);
+    decode_latest_peak(reader);
 }
 
-static void tell_highest(const struct reader *reader)
+static void set_highest_rss(const struct reader *reader)
 {
     struct rm_run_peak *peak = &reader->run->profile.peak;
     uint64_t rss = RM_LOAD(&reader->record->highest_rss);
@@ -376,7 +348,7 @@ static void tell_highest(const struct reader *reader)
         rss > 0 ? (int64_t)(RM_LOAD(&reader->record->highest_t_ns) & INT64_MAX) : -1;
 }
 
-/* With one fault a page of memory comes, and of a file those around it. */
+/* A page fault maps one anonymous page, or a file's page and those around it. */
 static void describe_growth(char *text, size_t room, const struct rm_run_stack_kind *kind,
                             bool is_file)
 {
@@ -403,8 +375,9 @@ static void describe_cpu(char *text, size_t room, const struct rm_run_stack_kind
                    used, period);
 }
 
-/* What no sample tells of is no nothing; but of CPU time, threads that wait use a little. */
-static resmon_status tell_what_is_unseen(const struct reader *reader, size_t kind_number)
+/* Says why a kind that used or grew something has no sample; waiting threads use a little CPU time
+ * that needs no reason. */
+static void explain_no_samples(const struct reader *reader, size_t kind_number)
 {
     struct rm_run_profile *profile = &reader->run->profile;
     struct rm_run_stack_kind *kind = &profile->kinds[kind_number];
@@ -416,7 +389,7 @@ static resmon_status tell_what_is_unseen(const struct reader *reader, size_t kin
     }
     if (kind->status != RESMON_OK || samples > 0 ||
         !(kind->total > (is_cpu ? 2.0 * (double)kind->period : 0.0))) {
-        return RESMON_OK;
+        return;
     }
     if (is_cpu) {
         describe_cpu(what, sizeof what, kind);
@@ -425,12 +398,11 @@ static resmon_status tell_what_is_unseen(const struct reader *reader, size_t kin
     }
     (void)snprintf(text, sizeof text, "%.190s%s%s", kind->reason,
                    kind->reason[0] != '\0' ? "; " : "", what);
-    kind->reason = rm_arena_text(&reader->run->strings, text, sizeof text);
+    kind->reason = rm_arena_keep(&reader->run->strings, text, sizeof text);
     kind->status = RESMON_ENOENT;
-    return kind->reason != NULL ? RESMON_OK : out_of_memory();
 }
 
-static resmon_status decode_kinds(const struct reader *reader)
+static void decode_kinds(const struct reader *reader)
 {
     struct rm_run_profile *profile = &reader->run->profile;
     for (size_t k = 0; k < RM_STACK_KINDS; k++) {
@@ -445,16 +417,12 @@ static resmon_status decode_kinds(const struct reader *reader)
             kind->first_bytes = (double)RM_LOAD(&entry->first);
             kind->last_bytes = (double)RM_LOAD(&entry->last);
         }
-        kind->reason = rm_arena_text(&reader->run->strings, state.reason, sizeof state.reason);
-        if (kind->reason == NULL) {
-            return out_of_memory();
-        }
+        kind->reason = rm_arena_keep(&reader->run->strings, state.reason, sizeof state.reason);
     }
     for (size_t i = 0; i < RM_LOSS_COUNT; i++) {
         profile->lost[i] = RM_LOAD(&reader->record->lost[i]);
     }
-    tell_highest(reader);
-    return RESMON_OK;
+    set_highest_rss(reader);
 }
 
 void rm_run_decode_stacks(const struct rm_block *block, struct resmon_run *run)
@@ -468,23 +436,19 @@ void rm_run_decode_stacks(const struct rm_block *block, struct resmon_run *run)
         .record = rm_block_record(block, RM_SECTION_STACK_RECORD, 0),
         .nodes = rm_block_record(block, RM_SECTION_STACK_NODES, 0),
     };
-    resmon_status status = decode_kinds(&reader);
-    if (status == RESMON_OK) {
-        status = decode_modules(&reader);
-    }
+    decode_kinds(&reader);
+    decode_modules(&reader);
     reader.node_count =
         at_most(RM_LOAD_ACQUIRE(&reader.record->node_count), block, RM_SECTION_STACK_NODES);
-    if (status == RESMON_OK) {
-        status = decode_nodes(&reader);
+    decode_nodes(&reader);
+    decode_stacks(&reader);
+    for (size_t k = 0; k < RM_STACK_KINDS && !rm_run_is_broken(run); k++) {
+        explain_no_samples(&reader, k);
     }
-    if (status == RESMON_OK) {
-        status = decode_stacks(&reader);
-    }
-    for (size_t k = 0; k < RM_STACK_KINDS && status == RESMON_OK; k++) {
-        status = tell_what_is_unseen(&reader, k);
-    }
+    resmon_status status = rm_run_check_memory(run);
     rm_arena_free(&run->working);
     if (status != RESMON_OK) {
         rm_profile_give_up(&run->profile, status, "out of memory for the stacks");
+        run->strings.is_broken = false; /* all that the run still has is whole */
     }
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Run block -> scopes of a run: the trees of all threads, those that have ended included, merged by
- * the names along their paths.
+ * Run block -> scopes of a run: the trees of all threads, ended ones included, aggregated by the
+ * names along their paths.
  */
 #include <math.h>
 #include <stdbool.h>
@@ -9,19 +9,14 @@
 #include <string.h>
 
 #include "base/compiler.h"
-#include "base/hash.h"
-#include "base/io_field.h"
+#include "base/map.h"
+#include "base/parse.h"
 #include "base/status.h"
 #include "run/record.h"
 #include "run/run.h"
 #include "store/scope_energy.h"
 #include "store/scope_records.h"
 #include "store/scope_tree.h"
-
-static resmon_status out_of_memory(void)
-{
-    return rm_error(RESMON_ENOMEM, "out of memory for the scopes of a run");
-}
 
 /* A path while it is being merged. */
 struct path {
@@ -31,14 +26,14 @@ struct path {
     struct rm_scope_wall wall;
     struct rm_scope_meters meters;
     struct rm_scope_energy energy;
-    struct rm_scope_counts counts; /* settled, */
-    struct rm_tallies tallies;     /* and these, too */
-    double bounds[RM_SUMS];        /* that no sum exceeds; INFINITY: none is known */
+    struct rm_scope_counts counts; /* settled */
+    struct rm_tallies tallies;     /* settled */
+    double bounds[RM_SUMS];        /* upper bounds of the sums; INFINITY: not known */
     uint64_t open;
     uint64_t open_ticks;
     uint64_t ended_at_exit;
-    uint64_t beside_ticks; /* of all, open ones too: those that ran beside the scope above */
-    uint64_t task_calls;   /* and open ones */
+    uint64_t beside_ticks; /* of calls, open ones too, that ran beside the scope above */
+    uint64_t task_calls;   /* open ones too */
 };
 
 /* Tasks that a path has open, over all threads: begun in one, ended in another. */
@@ -402,8 +397,8 @@ static resmon_estimate estimate_count(const struct path *path, size_t place, dou
     return rm_estimate_scaled(found, scale);
 }
 
-static resmon_status fill_counts(const struct rm_block *block, struct resmon_run *run,
-                                 resmon_run_scope *scope, const struct path *path)
+static void fill_counts(const struct rm_block *block, struct resmon_run *run,
+                        resmon_run_scope *scope, const struct path *path)
 {
     const struct rm_scope_counts *counts = &path->counts;
     uint64_t count = block->header->sizes.scope_counters;
@@ -412,7 +407,7 @@ static resmon_status fill_counts(const struct rm_block *block, struct resmon_run
     scope->counter_provenance = provenance_of(scope->counter_calls, scope->calls);
     scope->counter_running = running_share(counts);
     if (scope->counter_calls == 0) {
-        return RESMON_OK;
+        return;
     }
     if (rm_scope_counts_is_shared(counts)) {
         scope->counter_provenance = RESMON_PROVENANCE_SAMPLED;
@@ -424,29 +419,21 @@ static resmon_status fill_counts(const struct rm_block *block, struct resmon_run
                                                   : (resmon_estimate){RM_NAN, RM_NAN, RM_NAN};
     }
     scope->counters = counters;
-    return counters != NULL ? RESMON_OK : out_of_memory();
 }
 
-static resmon_status decode_counters(const struct rm_block *block, struct resmon_run *run)
+static void decode_counters(const struct rm_block *block, struct resmon_run *run)
 {
     uint64_t count = block->header->sizes.scope_counters;
     run->counters = rm_arena_alloc(&run->strings, (size_t)count, sizeof *run->counters);
-    for (uint64_t i = 0; i < count && run->counters != NULL; i++) {
+    run->counter_count = run->counters != NULL ? (size_t)count : 0;
+    for (size_t i = 0; i < run->counter_count; i++) {
         const struct rm_counter_record *record = rm_scope_counter_at(block, i);
         resmon_run_counter *counter = &run->counters[i];
-        counter->name = rm_arena_text(&run->strings, record->name, sizeof record->name);
-        counter->unit = rm_arena_text(&run->strings, record->unit, sizeof record->unit);
-        counter->reason = rm_arena_text(&run->strings, record->reason, sizeof record->reason);
+        counter->name = rm_arena_keep(&run->strings, record->name, sizeof record->name);
+        counter->unit = rm_arena_keep(&run->strings, record->unit, sizeof record->unit);
+        counter->reason = rm_arena_keep(&run->strings, record->reason, sizeof record->reason);
         counter->status = record->status;
-        if (counter->name == NULL || counter->unit == NULL || counter->reason == NULL) {
-            return rm_error(RESMON_ENOMEM, "out of memory for the counters of a run");
-        }
     }
-    if (run->counters == NULL) {
-        return rm_error(RESMON_ENOMEM, "out of memory for the counters of a run");
-    }
-    run->counter_count = (size_t)count;
-    return RESMON_OK;
 }
 
 /* What was open counts with what it had by then; of several that were, only the sum is known. */
@@ -459,18 +446,14 @@ static void add_open(resmon_run_scope *scope)
     }
 }
 
-static resmon_status fill_scope(const struct merger *m, struct resmon_run *run,
-                                resmon_run_scope *scope, const struct path *path,
-                                double ns_per_tick)
+static void fill_scope(const struct merger *m, struct resmon_run *run, resmon_run_scope *scope,
+                       const struct path *path, double ns_per_tick)
 {
     int has_calls = path->wall.sums.calls > 0;
     rm_record_clear(RM_RECORD_scope, scope);
-    scope->name = rm_arena_text(&run->strings, path->site->name, RM_SITE_NAME_BYTES);
-    scope->file = rm_arena_text(&run->strings, path->site->file, RM_SITE_FILE_BYTES);
-    scope->function = rm_arena_text(&run->strings, path->site->function, RM_SITE_FUNCTION_BYTES);
-    if (scope->name == NULL || scope->file == NULL || scope->function == NULL) {
-        return out_of_memory();
-    }
+    scope->name = rm_arena_keep(&run->strings, path->site->name, RM_SITE_NAME_BYTES);
+    scope->file = rm_arena_keep(&run->strings, path->site->file, RM_SITE_FILE_BYTES);
+    scope->function = rm_arena_keep(&run->strings, path->site->function, RM_SITE_FUNCTION_BYTES);
     scope->line = path->site->line;
     scope->threads = path->meters.threads;
     scope->calls = path->wall.sums.calls;
@@ -488,12 +471,11 @@ static resmon_status fill_scope(const struct merger *m, struct resmon_run *run,
     bool is_task = path->task_calls > 0 && path->task_calls == path->wall.sums.calls + path->open;
     scope->energy_j = is_task ? RM_NAN : path->energy.joules;
     scope->energy_uncertainty_j = is_task ? RM_NAN : path->energy.doubt;
-    resmon_status status = fill_counts(m->block, run, scope, path);
+    fill_counts(m->block, run, scope, path);
     add_open(scope);
     scope->resumed = path->meters.resumed < scope->calls ? path->meters.resumed : scope->calls;
     scope->calls -= scope->resumed;
     scope->self_ns = scope->wall_ns - (double)path->meters.away * ns_per_tick;
-    return status;
 }
 
 /* The path after `at` in preorder; 0 at the end. */
@@ -510,20 +492,17 @@ static uint32_t next_path(const struct merger *m, uint32_t at)
 
 /* Paths in preorder.  The time of each scope is taken off its parent's self time, but for what ran
  * beside that. */
-static resmon_status list_paths(struct merger *m, struct resmon_run *run, double ns_per_tick)
+static void list_paths(struct merger *m, struct resmon_run *run, double ns_per_tick)
 {
     resmon_run_scope *scopes = rm_arena_alloc(&run->strings, m->path_count, sizeof *scopes);
     if (scopes == NULL) {
-        return out_of_memory();
+        return;
     }
     run->scopes = scopes;
     m->paths[0].listed = -1;
     for (uint32_t at = m->paths[0].first_child; at != 0; at = next_path(m, at)) {
         resmon_run_scope *scope = &scopes[run->scope_count];
-        resmon_status status = fill_scope(m, run, scope, &m->paths[at], ns_per_tick);
-        if (status != RESMON_OK) {
-            return status;
-        }
+        fill_scope(m, run, scope, &m->paths[at], ns_per_tick);
         scope->parent = m->paths[m->paths[at].parent].listed;
         scope->concurrent_ns = scope->parent >= 0 ? scope->concurrent_ns : 0.0;
         if (scope->parent >= 0) {
@@ -541,11 +520,22 @@ static resmon_status list_paths(struct merger *m, struct resmon_run *run, double
         /* Children of scopes that stayed open, or of other threads' clocks, may exceed it. */
         scopes[i].self_ns = fmax(scopes[i].self_ns, 0.0);
     }
-    return RESMON_OK;
 }
 
-resmon_status rm_run_decode_scopes(const struct rm_block *block, const struct rm_decode *how,
-                                   double ns_per_tick, struct resmon_run *run)
+/* The time that the scopes took themselves. */
+static double cost_ticks_of(const struct merger *m)
+{
+    uint64_t ticks = 0;
+    for (uint32_t i = 1; i < m->path_count; i++) {
+        const struct path *path = &m->paths[i];
+        ticks += (path->wall.sums.calls + path->meters.folded) * m->block->header->scope_cost_ticks;
+        ticks += path->meters.cost_ticks + path->counts.cost_ticks + path->tallies.cost_ticks;
+    }
+    return (double)ticks;
+}
+
+void rm_run_decode_scopes(const struct rm_block *block, const struct rm_decode *how,
+                          double ns_per_tick, struct resmon_run *run)
 {
     const struct rm_block_header *header = block->header;
     uint32_t nodes = (uint32_t)header->sizes.nodes;
@@ -553,7 +543,7 @@ resmon_status rm_run_decode_scopes(const struct rm_block *block, const struct rm
     struct merger m = {.block = block, .node_count = used < nodes ? (uint32_t)used : nodes};
     m.has_sums = header->sizes.scope_tallies != 0 || header->sizes.scope_counters != 0;
     if (header->has_scopes == 0 || m.node_count == 0) {
-        return RESMON_OK;
+        return;
     }
     if (RM_LOAD_ACQUIRE(&header->energy_divisions) < 2) { /* the first sets the beginning */
         m.none = (struct rm_scope_energy){RM_NAN, RM_NAN};
@@ -561,28 +551,17 @@ resmon_status rm_run_decode_scopes(const struct rm_block *block, const struct rm
     m.path_room = m.node_count + 1;
     m.paths = rm_arena_alloc(&run->working, m.path_room, sizeof *m.paths);
     m.path_of_node = rm_arena_alloc(&run->working, m.node_count, sizeof *m.path_of_node);
-    resmon_status status;
     m.tasks = rm_arena_alloc(&run->working, m.path_room, sizeof *m.tasks);
     m.slot_count = slots_for(m.path_room);
     m.slots = rm_arena_alloc(&run->working, m.slot_count, sizeof *m.slots);
     if (m.paths == NULL || m.path_of_node == NULL || m.tasks == NULL || m.slots == NULL) {
-        status = out_of_memory();
-    } else {
-        m.path_count = 1;
-        merge_threads(&m, how);
-        status = list_paths(&m, run, ns_per_tick);
+        return;
     }
-    if (status == RESMON_OK) {
-        status = decode_counters(block, run);
-    }
-    uint64_t ticks = 0;
-    for (uint32_t i = 1; m.paths != NULL && i < m.path_count; i++) {
-        ticks += (m.paths[i].wall.sums.calls + m.paths[i].meters.folded) * header->scope_cost_ticks;
-        ticks += m.paths[i].meters.cost_ticks + m.paths[i].counts.cost_ticks +
-                 m.paths[i].tallies.cost_ticks;
-    }
-    run->info.scopes_ns = (double)ticks * ns_per_tick;
-    return status;
+    m.path_count = 1;
+    merge_threads(&m, how);
+    list_paths(&m, run, ns_per_tick);
+    decode_counters(block, run);
+    run->info.scopes_ns = cost_ticks_of(&m) * ns_per_tick;
 }
 
 size_t rm_run_scopes_working(uint64_t nodes)

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "carbon/convert.h"
+#include "carbon/intensity.h"
 #include "metric/metric.h"
 
 /* ---- energy ----------------------------------------------------------------------------- */

@@ -10,7 +10,7 @@
 #include "run/headline.h"
 #include "run/scope_sums.h"
 
-/* A process that was seen from outside, too: the kernel's figures stay. */
+/* A process that was also observed from outside: it keeps the values of the kernel. */
 static resmon_run_process *seen(struct resmon_run *run, size_t seen_count, int64_t pid,
                                 int64_t start_ns)
 {
@@ -23,7 +23,7 @@ static resmon_run_process *seen(struct resmon_run *run, size_t seen_count, int64
     return found;
 }
 
-/* A process that has given another part: several monitors were in it at one time. */
+/* A process of which a part was joined already: several monitors ran in it at one time. */
 static resmon_run_process *joined(struct resmon_run *run, size_t seen_count, int64_t pid,
                                   int64_t start_ns, int64_t end_ns)
 {
@@ -37,14 +37,13 @@ static resmon_run_process *joined(struct resmon_run *run, size_t seen_count, int
     return NULL;
 }
 
-static bool describe(struct resmon_run *run, resmon_run_process *process,
+static void describe(struct resmon_run *run, resmon_run_process *process,
                      const struct resmon_run *part)
 {
     const resmon_headline headline = rm_run_headline(part);
     const resmon_run_end end = rm_run_end(part);
     process->pid = rm_run_pid(part);
-    const char *title = rm_run_title(part);
-    process->name = rm_arena_text(&run->strings, title, strlen(title));
+    process->name = rm_arena_keep(&run->strings, rm_run_title(part), SIZE_MAX);
     process->start_ns = part->info.start_realtime_ns - run->info.start_realtime_ns;
     process->duration_ns = part->info.duration_ns;
     process->cpu_s = headline.cpu_s;
@@ -54,13 +53,11 @@ static bool describe(struct resmon_run *run, resmon_run_process *process,
     process->reason = end.reason;
     process->exit_status = end.exit_status;
     process->signal_number = end.signal_number;
-    return process->name != NULL;
 }
 
-/* Of several parts of one process that of the longest time is shown. */
-static bool put_process(struct resmon_run *run, size_t seen_count, const struct resmon_run *part)
+/* Of several parts of one process, the part of the longest duration is shown. */
+static void put_process(struct resmon_run *run, size_t seen_count, const struct resmon_run *part)
 {
-    bool is_whole = true;
     int64_t pid = rm_run_pid(part);
     int64_t start_ns = part->info.start_realtime_ns - run->info.start_realtime_ns;
     resmon_run_process *process = seen(run, seen_count, pid, start_ns);
@@ -73,10 +70,9 @@ static bool put_process(struct resmon_run *run, size_t seen_count, const struct 
         *process = (resmon_run_process){.duration_ns = -1};
     }
     if (!is_seen && part->info.duration_ns > process->duration_ns) {
-        is_whole = describe(run, process, part);
+        describe(run, process, part);
     }
     process->scopes += part->scope_count;
-    return is_whole;
 }
 
 static bool join(struct rm_run_paths *paths, struct resmon_run *run,
@@ -87,12 +83,11 @@ static bool join(struct rm_run_paths *paths, struct resmon_run *run,
     for (size_t i = 0; i < count; i++) {
         is_whole &= rm_run_paths_add(paths, parts[i], (int64_t)i);
         rm_run_add_costs(&run->info, &parts[i]->info);
-        is_whole &= put_process(run, seen_count, parts[i]);
+        put_process(run, seen_count, parts[i]);
     }
     return is_whole && rm_run_paths_put(paths, run);
 }
 
-/* Room for as many more processes. */
 static bool widen(struct resmon_run *run, size_t more)
 {
     resmon_run_process *wider =

@@ -36,7 +36,7 @@ struct resmon_run *rm_run_ref(const struct resmon_run *run)
     union {
         const struct resmon_run *read;
         struct resmon_run *held;
-    } both = {.read = run}; /* a holder more is no change that a reader sees */
+    } both = {.read = run}; /* the reference count is not part of the constant value */
     if (run != NULL) {
         (void)__atomic_add_fetch(&both.held->references, 1, __ATOMIC_RELAXED);
     }
@@ -52,6 +52,16 @@ void rm_run_free(struct resmon_run *run)
     rm_arena_free(&run->strings);
     rm_arena_free(&run->working);
     rm_free(run);
+}
+
+resmon_status rm_run_out_of_memory(void)
+{
+    return rm_error(RESMON_ENOMEM, "out of memory for a run");
+}
+
+resmon_status rm_run_check_memory(const struct resmon_run *run)
+{
+    return rm_run_is_broken(run) ? rm_run_out_of_memory() : RESMON_OK;
 }
 
 void rm_run_sum_costs(resmon_run_info *info)

@@ -15,13 +15,13 @@
 #include <resmon/records.h>
 #include <resmon/run.h>
 
-#include "base/arena.h"
+#include "base/alloc.h"
 #include "base/compiler.h"
 #include "run/profile.h"
+#include "store/run_records.h"
 #include "store/scope_records.h"
 #include "store/scope_tree.h"
 #include "store/series.h"
-#include "store/small_records.h"
 
 /* Which parts a capture holds. */
 #define RM_PART_SERIES  1U
@@ -107,11 +107,23 @@ struct resmon_run {
 /** An empty run with one reference, or NULL. */
 RM_SHARED struct resmon_run *rm_run_new(void);
 
-/** One more holder, who gives it back with rm_run_free(); NULL stays NULL. */
+/** Adds a reference, which rm_run_free() drops; NULL stays NULL. */
 RM_SHARED struct resmon_run *rm_run_ref(const struct resmon_run *run);
 
-/** Gives a reference back; the last one frees. */
+/** Drops a reference; the last one frees the run. */
 RM_SHARED void rm_run_free(struct resmon_run *run);
+
+/** Whether an allocation in the arenas of the run has failed. */
+static inline bool rm_run_is_broken(const struct resmon_run *run)
+{
+    return run->strings.is_broken || run->working.is_broken;
+}
+
+/** RESMON_ENOMEM if rm_run_is_broken(). */
+resmon_status rm_run_check_memory(const struct resmon_run *run);
+
+/** RESMON_ENOMEM with its text. */
+resmon_status rm_run_out_of_memory(void);
 
 /** The wall times of the ranks in a scope, rank_count of them. */
 static inline double *rm_run_rank_walls(const struct resmon_run *run, size_t scope)
@@ -285,9 +297,9 @@ resmon_status rm_run_finish(const struct rm_block *block, struct resmon_run *run
 size_t rm_run_scopes_working(uint64_t nodes);
 size_t rm_run_scopes_result(uint64_t nodes);
 
-/** Part of the above: the scopes, merged over threads by the names along their paths. */
-resmon_status rm_run_decode_scopes(const struct rm_block *block, const struct rm_decode *how,
-                                   double ns_per_tick, struct resmon_run *run);
+/** Part of rm_run_fill(): the scopes, aggregated over threads by the names along their paths. */
+void rm_run_decode_scopes(const struct rm_block *block, const struct rm_decode *how,
+                          double ns_per_tick, struct resmon_run *run);
 
 /** How many instances shortest, longest and deviation are of: with each stretch of a call that was
  * suspended. */
@@ -303,8 +315,8 @@ RM_SHARED double rm_run_life_rss(const struct resmon_run *run);
 uint64_t rm_run_events_extent(const struct rm_block *block);
 size_t rm_run_events_working(const struct rm_block_sizes *sizes, uint64_t events);
 
-/** Part of rm_run_fill(): copies the events; rm_run_finish() makes them those of the run. */
-resmon_status rm_run_catch_events(const struct rm_block *block, const struct rm_decode *how,
-                                  double ns_per_tick, struct resmon_run *run);
+/** Part of rm_run_fill(): copies the events; rm_run_finish() converts them. */
+void rm_run_catch_events(const struct rm_block *block, const struct rm_decode *how,
+                         double ns_per_tick, struct resmon_run *run);
 
 #endif

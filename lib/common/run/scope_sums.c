@@ -7,15 +7,14 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/hash.h"
-#include "base/intern.h"
+#include "base/map.h"
 #include "base/status.h"
 #include "run/energy.h"
 
 /* ---- sums of scopes --------------------------------------------------------------------- */
 
-/* Meters whose figures are summed, with what is inside of a scope: the members that say how often
- * one was taken, and how sure its figures are. */
+/* A meter whose values are summed, inner scopes included: the members of a scope that hold how
+ * often it was read and the provenance of its values. */
 struct facet {
     size_t calls, provenance;
 };
@@ -59,21 +58,10 @@ static void set_provenance(resmon_run_scope *scope, const struct facet *facet, i
     memcpy((char *)scope + facet->provenance, &provenance, sizeof provenance);
 }
 
-/* How often the meter was taken. */
-static uint64_t scope_facet_calls(const resmon_run_scope *scope, size_t facet)
+/* Whether the member is a value of the meter. */
+static bool has_member(const struct facet *facet, const struct rm_member *member)
 {
-    return calls_of(scope, &facets[facet]);
-}
-
-static void scope_facet_set_provenance(resmon_run_scope *scope, size_t facet, int32_t provenance)
-{
-    set_provenance(scope, &facets[facet], provenance);
-}
-
-/* Whether the member is a figure of the meter. */
-static bool scope_facet_has(size_t facet, const struct rm_member *member)
-{
-    return member->type == RM_TYPE_ESTIMATE && member->when == facets[facet].calls;
+    return member->type == RM_TYPE_ESTIMATE && member->when == facet->calls;
 }
 
 /* ---- sums ------------------------------------------------------------------------------- */
@@ -105,14 +93,14 @@ static int32_t worse_of(int32_t provenance, int32_t other)
     return is_better ? other : provenance;
 }
 
-/* All figures of a facet. */
+/* All values of a meter. */
 static void add_figures(resmon_run_scope *sum, const resmon_run_scope *scope,
                         const struct facet *facet)
 {
     const struct rm_record record = rm_record_of(RM_RECORD_scope);
     for (size_t i = 0; i < record.count; i++) {
         const struct rm_member *member = &record.members[i];
-        if (member->type == RM_TYPE_ESTIMATE && member->when == facet->calls) {
+        if (has_member(facet, member)) {
             resmon_estimate both[2];
             memcpy(&both[0], (char *)sum + member->offset, sizeof both[0]);
             memcpy(&both[1], (const char *)scope + member->offset, sizeof both[1]);
@@ -122,8 +110,8 @@ static void add_figures(resmon_run_scope *sum, const resmon_run_scope *scope,
     }
 }
 
-/* Adds what it has with the scopes inside of it: time, meters; not the counters' figures, of which
- * each run has its own list. */
+/* Adds the inclusive time and meters of a scope; not the counters, of which each run has its own
+ * list. */
 static void scope_sum_inclusive(resmon_run_scope *sum, const resmon_run_scope *scope)
 {
     sum->wall_ns += scope->wall_ns;
@@ -146,7 +134,7 @@ static void scope_sum_energy(resmon_run_scope *sum, const resmon_run_scope *scop
     add_known(&sum->energy_uncertainty_j, scope->energy_uncertainty_j);
 }
 
-/* Adds what a scope has itself: calls, own time, peak of memory. */
+/* Adds the exclusive values of a scope: calls, self time; and its peak of memory. */
 static void scope_sum_own(resmon_run_scope *sum, const resmon_run_scope *scope)
 {
     sum->calls += scope->calls;
@@ -164,7 +152,7 @@ static void scope_sum_own(resmon_run_scope *sum, const resmon_run_scope *scope)
     sum->rss_provenance = worse_of(sum->rss_provenance, scope->rss_provenance);
 }
 
-/* A sum of nothing yet, with the name and place of `first`. */
+/* An empty sum with the name and source line of `first`. */
 static resmon_run_scope scope_sum_begin(const resmon_run_scope *first)
 {
     resmon_run_scope sum = {0};
@@ -181,7 +169,7 @@ static resmon_run_scope scope_sum_begin(const resmon_run_scope *first)
 
 /* ---- by name ---------------------------------------------------------------------------- */
 
-/* The time of the paths that each meter was taken of: it stands for the whole. */
+/* Wall time of the paths at which each meter was read. */
 struct metered {
     double wall_ns[RM_SCOPE_FACETS];
 };
@@ -205,25 +193,24 @@ static void add_counters(const struct summing *summing, uint32_t name,
     }
 }
 
-/* What it has with the scopes inside of it. */
 static void add_inclusive(const struct summing *summing, uint32_t name,
                           const resmon_run_scope *scope)
 {
     scope_sum_inclusive(&summing->run->names[name], scope);
     for (size_t f = 0; f < RM_SCOPE_FACETS; f++) {
-        bool is_metered = scope_facet_calls(scope, f) > 0;
+        bool is_metered = calls_of(scope, &facets[f]) > 0;
         summing->metered[name].wall_ns[f] += is_metered ? scope->wall_ns : 0.0;
     }
     add_counters(summing, name, scope);
 }
 
-/* Most of its time, it ran beside the scope above. */
+/* It ran beside the scope above for most of its time. */
 static bool is_beside(const resmon_run_scope *scope)
 {
     return scope->concurrent_ns > 0.5 * scope->wall_ns;
 }
 
-/* What runs beside a scope is in its energy, and in nothing else of it. */
+/* A scope that runs beside another is included in its energy only. */
 static bool is_inside_its_own(const struct summing *summing, size_t index, bool is_of_energy)
 {
     const resmon_run_scope *scopes = summing->run->scopes;
@@ -241,19 +228,19 @@ static bool is_inside_its_own(const struct summing *summing, size_t index, bool 
 
 /* ---- a name ----------------------------------------------------------------------------- */
 
-/* Of paths on which nothing was drawn, no bound is known. */
+/* Of paths at which the meter was never read, no upper bound is known. */
 static void scale_estimate(resmon_estimate *estimate, double factor)
 {
     estimate->value *= factor;
     estimate->high = RM_NAN;
 }
 
-static void scale_figures(resmon_run_scope *sum, size_t facet, double factor)
+static void scale_figures(resmon_run_scope *sum, const struct facet *facet, double factor)
 {
     const struct rm_record record = rm_record_of(RM_RECORD_scope);
     for (size_t i = 0; i < record.count; i++) {
         const struct rm_member *member = &record.members[i];
-        if (scope_facet_has(facet, member)) {
+        if (has_member(facet, member)) {
             resmon_estimate figure;
             memcpy(&figure, (char *)sum + member->offset, sizeof figure);
             scale_estimate(&figure, factor);
@@ -262,7 +249,7 @@ static void scale_figures(resmon_run_scope *sum, size_t facet, double factor)
     }
 }
 
-/* A figure of the paths that were metered stands for all. */
+/* Scales the values of the metered paths up to all paths. */
 static void scale(const struct summing *summing, size_t name)
 {
     resmon_run_scope *sum = &summing->run->names[name];
@@ -272,8 +259,8 @@ static void scale(const struct summing *summing, size_t name)
         if (metered_ns <= 0.0 || metered_ns >= sum->wall_ns) {
             continue;
         }
-        scope_facet_set_provenance(sum, f, RESMON_PROVENANCE_SAMPLED);
-        scale_figures(sum, f, sum->wall_ns / metered_ns);
+        set_provenance(sum, &facets[f], RESMON_PROVENANCE_SAMPLED);
+        scale_figures(sum, &facets[f], sum->wall_ns / metered_ns);
         for (size_t i = 0; i < count && f == RM_SCOPE_FACET_COUNTERS; i++) {
             scale_estimate(&summing->counters[name * count + i], sum->wall_ns / metered_ns);
         }
@@ -350,7 +337,6 @@ resmon_status rm_scope_names_sum(struct resmon_run *run)
 
 /* ---- by path, of several runs: adding --------------------------------------------------- */
 
-/* Room for one path more. */
 static bool make_room(struct rm_run_paths *paths)
 {
     struct rm_run_path *all = rm_grow(paths->paths, paths->count, &paths->room, sizeof *all);
@@ -371,12 +357,11 @@ static bool begin(struct rm_run_paths *paths, size_t scopes)
     return paths->count > 0 && scopes <= paths->path_of_room;
 }
 
-static bool own_names(struct rm_arena *strings, resmon_run_scope *scope)
+static void own_names(struct rm_arena *strings, resmon_run_scope *scope)
 {
-    scope->name = rm_arena_text(strings, scope->name, SIZE_MAX);
-    scope->file = rm_arena_text(strings, scope->file, SIZE_MAX);
-    scope->function = rm_arena_text(strings, scope->function, SIZE_MAX);
-    return scope->name != NULL && scope->file != NULL && scope->function != NULL;
+    scope->name = rm_arena_keep(strings, scope->name, SIZE_MAX);
+    scope->file = rm_arena_keep(strings, scope->file, SIZE_MAX);
+    scope->function = rm_arena_keep(strings, scope->function, SIZE_MAX);
 }
 
 static uint64_t hash_of(uint32_t parent, const char *name)
@@ -389,10 +374,10 @@ static uint32_t new_path(struct rm_run_paths *paths, uint32_t parent, const resm
 {
     struct rm_run_path fresh = {
         .sum = scope_sum_begin(scope), .parent = parent, .order = INT64_MAX};
-    if (!make_room(paths) || !rm_map_reserve(&paths->map, paths->count + 1) ||
-        !own_names(&paths->strings, &fresh.sum)) {
+    if (!make_room(paths) || !rm_map_reserve(&paths->map, paths->count + 1)) {
         return 0;
     }
+    own_names(&paths->strings, &fresh.sum);
     uint32_t at = (uint32_t)paths->count++;
     fresh.sum.depth = scope->depth;
     fresh.sum.wall_stddev_ns = RM_NAN;
@@ -463,13 +448,13 @@ bool rm_run_paths_add(struct rm_run_paths *paths, const struct resmon_run *run, 
         add_scope(&paths->paths[paths->path_of[i]], scope);
         take_place(&paths->paths[paths->path_of[i]], order, i);
     }
-    return true;
+    return !paths->strings.is_broken;
 }
 
 /* ---- by path: the result ---------------------------------------------------------------- */
 
 /* Counters are each run's own. */
-static bool put_scope(struct resmon_run *run, struct rm_run_path *path, int64_t parent)
+static void put_scope(struct resmon_run *run, struct rm_run_path *path, int64_t parent)
 {
     resmon_run_scope *scope = &run->scopes[run->scope_count];
     *scope = path->sum;
@@ -480,7 +465,7 @@ static bool put_scope(struct resmon_run *run, struct rm_run_path *path, int64_t 
         scope->wall_stddev_ns = sqrt(path->squares / (double)(rm_scope_ended(scope) - 1));
     }
     path->index = (int64_t)run->scope_count++;
-    return own_names(&run->strings, scope);
+    own_names(&run->strings, scope);
 }
 
 static int compare_places(const void *left, const void *right)
@@ -534,15 +519,14 @@ static uint32_t path_after(const struct rm_run_paths *paths, uint32_t at)
 bool rm_run_paths_put(struct rm_run_paths *paths, struct resmon_run *run)
 {
     run->scopes = rm_arena_alloc(&run->strings, paths->count, sizeof *run->scopes);
-    bool is_put = run->scopes != NULL;
-    if (paths->count == 0 || !is_put || !sort_paths(paths)) {
-        return is_put && paths->count == 0;
+    if (run->scopes == NULL || (paths->count > 0 && !sort_paths(paths))) {
+        return false;
     }
-    for (uint32_t at = path_after(paths, 0); at != 0 && is_put; at = path_after(paths, at)) {
-        struct rm_run_path *path = &paths->paths[at];
-        is_put = put_scope(run, path, paths->paths[path->parent].index);
+    for (uint32_t at = paths->count > 0 ? path_after(paths, 0) : 0; at != 0;
+         at = path_after(paths, at)) {
+        put_scope(run, &paths->paths[at], paths->paths[paths->paths[at].parent].index);
     }
-    return is_put;
+    return !run->strings.is_broken;
 }
 
 void rm_run_paths_free(struct rm_run_paths *paths)

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/arena.h"
+#include "base/alloc.h"
 #include "base/compiler.h"
 #include "base/map.h"
 #include "run/record.h"

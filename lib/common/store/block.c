@@ -6,11 +6,11 @@
 #include "base/compiler.h"
 #include "base/status.h"
 #include "store/events.h"
+#include "store/run_records.h"
 #include "store/scope_energy.h"
 #include "store/scope_records.h"
 #include "store/scope_tree.h"
 #include "store/series.h"
-#include "store/small_records.h"
 #include "store/stack_record.h"
 
 #define SECTION_ALIGNMENT 64U

@@ -5,7 +5,6 @@
 
 #include "base/compiler.h"
 #include "store/published.h"
-#include "store/scope_records.h"
 
 /* Where energy is recorded. */
 static struct rm_scope_energy_record *record_of(const struct rm_block *block, rm_node_ref ref)

@@ -25,21 +25,7 @@
 
 #include <stdint.h>
 
-#include "store/block.h"
-#include "store/scope_tree.h"
-
-struct rm_scope_energy {
-    double joules; /* with all scopes in it */
-    double doubt;  /* J */
-};
-
-struct rm_scope_energy_record {
-    uint32_t version; /* see store/published.h */
-    float late;       /* weight of the time whose late energy is not known yet */
-    uint64_t seen;    /* ticks of the node alone that have their energy */
-    uint64_t slice;   /* ticks since then, and inside: only while they get it */
-    struct rm_scope_energy sums[2];
-};
+#include "store/scope_records.h"
 
 /* What the tree drew between two samples. */
 struct rm_energy_slice {

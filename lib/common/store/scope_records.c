@@ -6,7 +6,6 @@
 
 #include "base/compiler.h"
 #include "store/published.h"
-#include "store/scope_energy.h"
 
 /* ---- facets ----------------------------------------------------------------------------- */
 

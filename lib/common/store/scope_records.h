@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Owns the records that lie beside the nodes of the scope trees: performance counters and the sums
- * of meters (energy: store/scope_energy.h), each a section of the block that is empty unless it is
- * asked for; and what happens to all of them when something happens to a node.
+ * of meters, and energy (divided by store/scope_energy.h), each a section of the block that is
+ * empty unless it is asked for; and what happens to all of them when something happens to a node.
  */
 #ifndef RM_STORE_SCOPE_RECORDS_H
 #define RM_STORE_SCOPE_RECORDS_H
@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/io_field.h"
+#include "base/parse.h"
 #include "store/block.h"
 #include "store/pace.h"
 #include "store/scope_tree.h"
@@ -24,7 +24,7 @@
  * record for each node in a section of its own, with two copies and a version (store/published.h),
  * empty where nobody asked for it.  What happens to nodes happens to all of their facets by one
  * table: a node begins anew, moves into the tree of the retired, or is settled in a copy of the
- * block (record/settling.c).  Pure.
+ * block (record/block_copy.c).  Pure.
  */
 
 struct rm_facet {
@@ -61,6 +61,22 @@ uint32_t rm_facet_next_version(const struct rm_block *block, enum rm_facet_kind 
  * part of rm_node_move(). */
 void rm_facet_move(const struct rm_block *block, enum rm_facet_kind kind, rm_node_ref source,
                    rm_node_ref target, struct rm_tally_all all);
+
+/* ---- energy ------------------------------------------------------------------------------ */
+
+/* Written by the sampler alone (store/scope_energy.h). */
+struct rm_scope_energy {
+    double joules; /* with all scopes in it */
+    double doubt;  /* J */
+};
+
+struct rm_scope_energy_record {
+    uint32_t version; /* see store/published.h */
+    float late;       /* weight of the time whose late energy is not known yet */
+    uint64_t seen;    /* ticks of the node alone that have their energy */
+    uint64_t slice;   /* ticks since then, and inside: only while they get it */
+    struct rm_scope_energy sums[2];
+};
 
 /* ---- performance counters --------------------------------------------------------------- */
 

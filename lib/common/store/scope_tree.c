@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/hash.h"
+#include "base/map.h"
 #include "base/text.h"
 #include "store/events.h"
 #include "store/published.h"

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/compiler.h"
-#include "base/hash.h"
+#include "base/map.h"
 #include "base/status.h"
 #include "base/text.h"
 #include "store/published.h"

@@ -3,12 +3,11 @@
 #include <resmon/baseline.h>
 
 #include "base/clock.h"
-#include "base/condition.h"
-#include "base/keep_errno.h"
 #include "base/status.h"
 #include "base/struct_size.h"
+#include "base/thread.h"
 #include "compare/comparison.h"
-#include "view/comparison.h"
+#include "view/benchmarks.h"
 
 #define LONGEST_IDLE_S (7 * 86400.0)
 #define LARGEST_TEXT   ((size_t)64 << 10)

@@ -8,16 +8,13 @@
 #include "base/alloc.h"
 #include "base/buffer.h"
 #include "base/compiler.h"
-#include "base/keep_errno.h"
 #include "base/status.h"
 #include "base/struct_size.h"
 #include "base/thread.h"
 #include "compare/diff.h"
 #include "export/comparison_document.h"
-#include "os/infile.h"
-#include "view/bench.h"
-#include "view/diff.h"
-#include "view/trend.h"
+#include "os/file.h"
+#include "view/benchmarks.h"
 
 #define LARGEST_BENCH ((size_t)256 << 20)
 

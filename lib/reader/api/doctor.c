@@ -3,11 +3,9 @@
 #include <resmon/doctor.h>
 
 #include "base/buffer.h"
-#include "base/keep_errno.h"
 #include "base/status.h"
 #include "base/struct_size.h"
 #include "doctor/doctor.h"
-#include "doctor/report.h"
 #include "format/json_writer.h"
 
 /* As many zones as there are, and what is to be done for each. */

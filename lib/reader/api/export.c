@@ -4,7 +4,6 @@
 #include <resmon/stack.h>
 #include <resmon/trace.h>
 
-#include "base/keep_errno.h"
 #include "base/status.h"
 #include "export/arrow.h"
 #include "export/stacks.h"

@@ -7,13 +7,12 @@
 #include "base/alloc.h"
 #include "base/buffer.h"
 #include "base/compiler.h"
-#include "base/keep_errno.h"
 #include "base/status.h"
 #include "base/thread.h"
 #include "export/jobstats.h"
 #include "job/hosts.h"
 #include "merge/merge.h"
-#include "view/advice.h"
+#include "view/view.h"
 
 #define LARGEST_TEXT ((size_t)64 << 20)
 

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/compiler.h"
-#include "base/keep_errno.h"
 #include "base/number.h"
 #include "base/status.h"
 #include "base/struct_size.h"

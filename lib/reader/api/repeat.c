@@ -12,7 +12,7 @@
 #include "base/clock.h"
 #include "base/compiler.h"
 #include "base/status.h"
-#include "collect/cpu_model.h"
+#include "collect/capacity.h"
 #include "os/file.h"
 #include "os/host.h"
 

@@ -6,7 +6,6 @@
 
 #include "base/buffer.h"
 #include "base/compiler.h"
-#include "base/keep_errno.h"
 #include "base/status.h"
 #include "base/struct_size.h"
 #include "base/thread.h"

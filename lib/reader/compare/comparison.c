@@ -10,7 +10,7 @@
 #include "base/human.h"
 #include "base/status.h"
 #include "base/text.h"
-#include "carbon/convert.h"
+#include "carbon/intensity.h"
 #include "metric/metric.h"
 #include "run/energy.h"
 #include "store/student.h"

@@ -53,13 +53,11 @@ static resmon_status add_row(struct rm_diff *diff, struct rm_ranks *ranks,
 {
     double *values[2] = {NULL, NULL};
     struct rm_values sides[2];
-    struct rm_diff_row *rows =
-        rm_grow(diff->rows, diff->row_count, &diff->row_room, sizeof *diff->rows);
-    if (rows == NULL) {
+    struct rm_diff_row *row =
+        rm_append(&diff->rows, &diff->row_count, &diff->row_room, sizeof *row);
+    if (row == NULL) {
         return out_of_memory();
     }
-    diff->rows = rows;
-    struct rm_diff_row *row = &rows[diff->row_count++];
     *row = (struct rm_diff_row){.path = after->path,
                                 .figure = after->figure,
                                 .is_counted = before->is_counted && after->is_counted,

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/amount.h"
 #include "base/compiler.h"
+#include "base/human.h"
 #include "base/status.h"
 #include "base/text.h"
 

@@ -7,8 +7,8 @@
 
 #include "base/alloc.h"
 #include "base/compiler.h"
-#include "base/hash.h"
 #include "base/human.h"
+#include "base/map.h"
 #include "base/status.h"
 
 #define PATH_BYTES 2048
@@ -86,13 +86,11 @@ static struct rm_group_row *add_row(struct rm_group *group, const char *path,
 
 static bool append(struct rm_group_row *row, double value)
 {
-    double *values = rm_grow(row->values, row->count, &row->room, sizeof *row->values);
-    if (values == NULL) {
-        return false;
+    double *fresh = rm_append(&row->values, &row->count, &row->room, sizeof *fresh);
+    if (fresh != NULL) {
+        *fresh = value;
     }
-    row->values = values;
-    row->values[row->count++] = value;
-    return true;
+    return fresh != NULL;
 }
 
 /* Runs that do not know it are NaN. */
@@ -122,13 +120,12 @@ resmon_status rm_group_put(struct rm_group *group, const char *path, enum rm_fig
 
 resmon_status rm_group_add_empty(struct rm_group *group, struct rm_group_run run)
 {
-    struct rm_group_run *runs =
-        rm_grow(group->runs, group->run_count, &group->run_room, sizeof *group->runs);
-    if (runs == NULL) {
+    struct rm_group_run *fresh =
+        rm_append(&group->runs, &group->run_count, &group->run_room, sizeof *fresh);
+    if (fresh == NULL) {
         return out_of_memory();
     }
-    group->runs = runs;
-    group->runs[group->run_count++] = run;
+    *fresh = run;
     return RESMON_OK;
 }
 

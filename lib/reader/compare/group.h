@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/arena.h"
+#include "base/alloc.h"
 #include "base/map.h"
 #include "compare/figures.h"
 #include "compare/ranks.h"

@@ -282,15 +282,13 @@ static struct rm_trend_series *find_series(const struct rm_trend *trend,
 static struct rm_trend_series *add_series(struct rm_trend *trend, const struct rm_group *group,
                                           const struct rm_group_row *row)
 {
-    struct rm_trend_series *grown =
-        rm_grow(trend->series, trend->series_count, &trend->series_room, sizeof *grown);
-    if (grown == NULL) {
-        return NULL;
+    struct rm_trend_series *series =
+        rm_append(&trend->series, &trend->series_count, &trend->series_room, sizeof *series);
+    if (series != NULL) {
+        *series =
+            (struct rm_trend_series){.group = group, .path = row->path, .figure = row->figure};
     }
-    trend->series = grown;
-    grown[trend->series_count] =
-        (struct rm_trend_series){.group = group, .path = row->path, .figure = row->figure};
-    return &grown[trend->series_count++];
+    return series;
 }
 
 static resmon_status add_point(struct rm_trend *trend, size_t document,
@@ -312,14 +310,13 @@ static resmon_status add_point(struct rm_trend *trend, size_t document,
         return RESMON_OK;
     }
     series = series != NULL ? series : add_series(trend, group, row);
-    struct rm_trend_point *grown =
-        series != NULL ? rm_grow(series->points, series->count, &series->room, sizeof *grown)
+    struct rm_trend_point *point =
+        series != NULL ? rm_append(&series->points, &series->count, &series->room, sizeof *point)
                        : NULL;
-    if (grown == NULL) {
+    if (point == NULL) {
         return out_of_memory();
     }
-    series->points = grown;
-    series->points[series->count++] = (struct rm_trend_point){document, median};
+    *point = (struct rm_trend_point){document, median};
     return RESMON_OK;
 }
 

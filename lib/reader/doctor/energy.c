@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Rows about energy: each zone of RAPL, the modules of memory, and what comes of them and of the
- * PMU "power" of perf, whose counters of energy are opened and read as a monitor does it: some are
- * there and count nothing.  So it is said how the energy of processors and memory will be known.
+ * Rows about energy: each zone of RAPL, the memory modules, and the PMU "power" of perf.  Its
+ * energy counters are opened and read in the same way as by a monitor, as some exist but do not
+ * count.  The last rows report the source of the energy of processors and memory in a run.
  */
 #define _GNU_SOURCE /* secure_getenv */
 
@@ -14,15 +14,15 @@
 
 #include "base/clock.h"
 #include "base/text.h"
+#include "collect/capacity.h"
 #include "collect/energy_zones.h"
-#include "collect/memory_modules.h"
-#include "doctor/exam.h"
-#include "os/access.h"
-#include "os/dir.h"
+#include "doctor/doctor.h"
+#include "os/file.h"
+#include "os/proc_pid.h"
 
 static void rm_doctor_pmu_power(struct rm_doctor_exam *exam);
 
-/* ---- counters of the kernel ------------------------------------------------------------------ */
+/* ---- powercap zones -------------------------------------------------------------------------- */
 
 #define GROUP   "energy"
 #define DEVICES "sys/devices/virtual/powercap"
@@ -30,7 +30,7 @@ static void rm_doctor_pmu_power(struct rm_doctor_exam *exam);
 #define NAME_BYTES  32
 #define LABEL_BYTES (2 * NAME_BYTES + 8)
 
-/* A package, or the memory at one.  Two drivers may show the same, under one label. */
+/* A package, or the memory of one.  Two drivers may have the same, with the same label. */
 struct part {
     char label[LABEL_BYTES];
     bool is_readable; /* and counts */
@@ -40,7 +40,7 @@ struct zones {
     struct rm_doctor_exam *exam;
     char rule[320];    /* what makes zones readable */
     unsigned shown;    /* zones with a row */
-    unsigned dangling; /* that the class lists, and that lead nowhere */
+    unsigned dangling; /* broken links in the class */
     struct part parts[RM_MOST_ZONES];
     size_t part_count;
 };
@@ -54,8 +54,8 @@ static bool join(char path[RM_FILE_PATH_BYTES], const char *directory, const cha
     return length > 0 && length < RM_FILE_PATH_BYTES;
 }
 
-/* "dram of package-0": a part is named with what is around it, "intel-rapl:0" of "intel-rapl:0:1",
- * which is beside it or is `directory` itself. */
+/* "dram of package-0": the name of a zone and of its parent, "intel-rapl:0" for "intel-rapl:0:1",
+ * which is in the same directory or is `directory` itself. */
 static void label_zone(struct zones *zones, const char *directory, const char *id, const char *name,
                        char label[LABEL_BYTES])
 {
@@ -73,7 +73,7 @@ static void label_zone(struct zones *zones, const char *directory, const char *i
     (void)snprintf(label, LABEL_BYTES, "%s%s%s", name, outer[0] != '\0' ? " of " : "", outer);
 }
 
-/* The dies of a socket of AMD mirror one counter: they are one package. */
+/* The dies of an AMD socket show the same counter: they are one package. */
 static void note_part(struct zones *zones, const char *zone_label, bool is_readable)
 {
     char label[LABEL_BYTES];
@@ -93,7 +93,7 @@ static void note_part(struct zones *zones, const char *zone_label, bool is_reada
     }
 }
 
-/* What is to be done where the file is closed: the rule, or it is in force for others already. */
+/* The remedy for a file that cannot be read: the rule, or membership in its group. */
 static const char *remedy_of(const struct zones *zones, const char *path)
 {
     return rm_access_is_of_group(&zones->exam->root, path)
@@ -102,7 +102,7 @@ static const char *remedy_of(const struct zones *zones, const char *path)
                : zones->rule;
 }
 
-/* Files of a tree are at rest. */
+/* Files below another root directory do not change. */
 static bool does_count(struct rm_doctor_exam *exam, const char *path, uint64_t before)
 {
     uint64_t count = before;
@@ -161,7 +161,7 @@ static void visit_zone(void *context, const char *directory, const char *id)
     resmon_status status = rm_doctor_line(zones->exam, path, name, sizeof name);
     if (status == RESMON_ENOENT) {
         zones->dangling++;
-    } else if (status == RESMON_EACCES) { /* Ubuntu's 5.4: all of it is root's */
+    } else if (status == RESMON_EACCES) { /* Ubuntu's 5.4: all files are readable for root only */
         char row[80];
         (void)snprintf(row, sizeof row, "powercap %.60s", id);
         zones->shown++;
@@ -234,7 +234,7 @@ static void add_no_zones(const struct zones *zones)
     }
 }
 
-/* ---- what comes of it ------------------------------------------------------------------- */
+/* ---- sources of energy ------------------------------------------------------------------ */
 
 struct tally {
     unsigned readable, all;
@@ -278,7 +278,7 @@ static void add_processors(const struct zones *zones)
         rm_doctor_add(exam, GROUP, name,
                       exam->has_zones ? RESMON_DOCTOR_NOT_READABLE : RESMON_DOCTOR_ABSENT,
                       exam->has_zones    ? ""
-                      : exam->is_virtual ? "" /* a guest does not know its share of a socket */
+                      : exam->is_virtual ? "" /* a guest does not know its share of the socket */
                                          : "the model is better if it knows the maximum power of "
                                            "all processors: \"cpu_watts = 280\" in "
                                            "/etc/resmon/site.conf, or RESMON_CPU_WATTS=280",
@@ -286,7 +286,7 @@ static void add_processors(const struct zones *zones)
     }
 }
 
-/* The memory of a machine has counters of its own on servers alone. */
+/* Only servers have counters for memory. */
 static void add_memory(const struct zones *zones)
 {
     struct rm_doctor_exam *exam = zones->exam;
@@ -317,7 +317,7 @@ static void add_memory(const struct zones *zones)
     }
 }
 
-/* Monitors go by it, and this examination does not. */
+/* The environment variable changes what monitors do, but not this examination. */
 static void add_other_root(struct rm_doctor_exam *exam)
 {
     const char *path = secure_getenv("RESMON_ENERGY_ROOT");
@@ -357,9 +357,9 @@ void rm_doctor_energy(struct rm_doctor_exam *exam)
 
 #define PMU "sys/bus/event_source/devices/power"
 
-/* What the monitor would find, asked as it asks. */
+/* What a monitor would find. */
 struct pmu {
-    bool has_packages; /* that can be opened and count */
+    bool has_packages; /* counters of packages can be opened, and count */
     size_t opened, dead;
     int error;       /* errno; 0: none */
     char still[160]; /* which counters do not count */

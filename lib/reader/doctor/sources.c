@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Rows about what can be measured but energy: hardware counters (what the kernel, capabilities and
- * filters let this process count, and what processors there are to count); stacks (what follows
- * them and names their lines, the signal for the timers of CPU time, and rings of page faults for
- * the growth of memory); the files of a GPU's driver, and what the kernel tells of memory, pressure
- * and control groups; the site's file: where the machine stands, for its emissions; and the build.
+ * Rows about everything but energy: hardware counters (what the kernel, capabilities and seccomp
+ * filters allow, and the PMUs of the processors); stacks (unwinding, symbolizing, the signal for
+ * CPU timers, and rings of page faults for the growth of memory); the files of a GPU's driver;
+ * memory, pressure and cgroups; the site's file with the location of the machine; and the build.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -16,13 +15,13 @@
 #include "base/feature.h"
 #include "base/status.h"
 #include "carbon/intensity.h"
-#include "collect/cpu_model.h"
-#include "doctor/exam.h"
+#include "collect/capacity.h"
+#include "doctor/doctor.h"
 #include "job/site.h"
-#include "os/access.h"
 #include "os/cgroup.h"
-#include "os/dir.h"
+#include "os/file.h"
 #include "os/perf_ring.h"
+#include "os/proc_pid.h"
 
 /* ---- counters -------------------------------------------------------------------------------- */
 
@@ -30,11 +29,12 @@
 #define PARANOID "proc/sys/kernel/perf_event_paranoid"
 #define DEVICES  "sys/bus/event_source/devices"
 
-/* The level at which everybody may count all that happens on a CPU; and own processes. */
+/* perf_event_paranoid: the levels at which users may count all events of a CPU, and events of their
+ * own processes. */
 #define LEVEL_ALL 0
 #define LEVEL_OWN 2
 
-/* ---- what is allowed -------------------------------------------------------------------- */
+/* ---- permissions ------------------------------------------------------------------------ */
 
 static void try_least(struct rm_doctor_exam *exam)
 {
@@ -128,7 +128,9 @@ static void add_level(struct rm_doctor_exam *exam)
     }
 }
 
-/* perf_event_open(2): the level is EACCES; what filters of containers say is EPERM. */
+/* perf_event_open(2) fails with EACCES because of the level, and with EPERM by filters of
+ * containers.
+ */
 static void add_call(struct rm_doctor_exam *exam)
 {
     static const struct {
@@ -163,8 +165,8 @@ static void add_call(struct rm_doctor_exam *exam)
                   "the call failed: errno %d", exam->least_errno);
 }
 
-/* PMUs of processors: "cpu", and those that say which CPUs they are of ("cpu_core", "cpu_atom",
- * "armv8_pmuv3_0").  Those of the uncore have a "cpumask" instead. */
+/* PMUs of processors: "cpu", and those with a list of their CPUs ("cpu_core", "cpu_atom",
+ * "armv8_pmuv3_0").  Uncore PMUs have a "cpumask" instead. */
 struct pmus {
     const struct rm_root *root;
     char names[128]; /* "cpu_core, cpu_atom" */
@@ -221,7 +223,7 @@ void rm_doctor_counters(struct rm_doctor_exam *exam)
 #define STACKS "stacks"
 #define LOCK   "proc/sys/kernel/perf_event_mlock_kb"
 
-/* Of any: the kernel is only asked whether it would. */
+/* The ring only tests whether the kernel allows it; the values do not matter. */
 #define TRIED_PERIOD 64
 #define TRIED_STACK  1024
 
@@ -238,7 +240,7 @@ resmon_status rm_doctor_try_faults(bool *ret_has_kernel)
     return status;
 }
 
-/* A library is of no use to a build without it. */
+/* A build without the feature does not use an installed library. */
 static const char *remedy(enum rm_feature feature, const char *if_built, const char *if_not)
 {
     return rm_feature_row(feature)->is_built ? if_built : if_not;
@@ -350,7 +352,7 @@ static void add_lock(struct rm_doctor_exam *exam)
     resmon_status status = rm_doctor_line(exam, LOCK, line, sizeof line);
     struct rm_text text = rm_text_of(line, strlen(line));
     if (status == RESMON_ENOENT) {
-        return; /* a kernel without perf events: said above */
+        return; /* a kernel without perf events has a row already */
     }
     if (status != RESMON_OK) {
         rm_doctor_add(exam, STACKS, name, rm_doctor_status(status), "",
@@ -375,7 +377,7 @@ static void add_lock(struct rm_doctor_exam *exam)
 
 void rm_doctor_stacks(struct rm_doctor_exam *exam)
 {
-    if (exam->root.is_live) { /* of another machine, nobody knows what is installed */
+    if (exam->root.is_live) { /* what is installed on another machine is not known */
         add_unwinding(exam);
         add_lines(exam);
         add_signal(exam);
@@ -390,8 +392,8 @@ void rm_doctor_stacks(struct rm_doctor_exam *exam)
 
 struct row {
     const char *group, *name, *path;
-    const char *ready, *absent, *denied; /* what is found */
-    const char *if_absent, *if_denied;   /* what is done */
+    const char *ready, *absent, *denied; /* findings */
+    const char *if_absent, *if_denied;   /* remedies */
 };
 
 static resmon_status add_row(struct rm_doctor_exam *exam, const struct row *row)
@@ -440,7 +442,7 @@ void rm_doctor_gpu(struct rm_doctor_exam *exam)
 
 /* ---- the kernel ------------------------------------------------------------------------- */
 
-/* A controller of this process's group, in either version of the interface. */
+/* A controller of this process's cgroup, in cgroup v1 or v2. */
 static void add_controller(struct rm_doctor_exam *exam, const struct rm_cgroup *cgroup,
                            const char *name, enum rm_cgroup_controller controller,
                            const char *const files[3])
@@ -461,7 +463,7 @@ static void add_controller(struct rm_doctor_exam *exam, const struct rm_cgroup *
                                                     : "may not be read by this process");
 }
 
-/* Not of a tree of files. */
+/* Only on this machine, not below another root directory. */
 static void add_forks(struct rm_doctor_exam *exam)
 {
     struct rm_fork_events events = {.socket = {0}};
@@ -514,7 +516,7 @@ static const char name_place[] =
     "an administrator writes \"country = FR\" (and \"pue = 1.25\", if it is known) into "
     "/" SITE_FILE "; or the user sets RESMON_COUNTRY=FR";
 
-/* `file`: that was read; NULL: there is none. */
+/* `file`: the file that was read; NULL: there is none. */
 static void add_place(struct rm_doctor_exam *exam, const struct rm_site *site, const char *file)
 {
     const struct rm_place place = {

@@ -9,7 +9,7 @@
 #include "base/alloc.h"
 #include "base/buffer.h"
 #include "base/compiler.h"
-#include "base/intern.h"
+#include "base/map.h"
 #include "base/number.h"
 #include "base/status.h"
 

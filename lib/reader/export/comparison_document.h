@@ -7,7 +7,7 @@
 #ifndef RM_EXPORT_COMPARISON_DOCUMENT_H
 #define RM_EXPORT_COMPARISON_DOCUMENT_H
 
-#include "base/output.h"
+#include "base/text.h"
 #include "compare/diff.h"
 #include "compare/group.h"
 #include "compare/trend.h"

@@ -10,7 +10,7 @@
 #include <resmon/version.h>
 
 #include "base/alloc.h"
-#include "base/intern.h"
+#include "base/map.h"
 #include "base/status.h"
 #include "base/text.h"
 #include "format/pen.h"

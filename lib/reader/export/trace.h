@@ -14,7 +14,7 @@
 
 #include <resmon/trace.h>
 
-#include "base/output.h"
+#include "base/text.h"
 #include "run/run.h"
 
 /** Writes them to `path` (expanded by the caller): one ending in ".tar" is an archive with a trace

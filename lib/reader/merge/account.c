@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "merge/account.h"
+#include "merge/steps.h"
 
 #include <math.h>
 #include <string.h>
@@ -58,22 +58,19 @@ static resmon_run_source *find_source(const struct rm_merge *merge, const char *
 
 static bool new_source(struct rm_merge *merge, const resmon_run_source *from)
 {
-    resmon_run_source *sources =
-        rm_grow(merge->sources, merge->source_count, &merge->source_room, sizeof *sources);
-    if (sources == NULL) {
+    resmon_run_source *source =
+        rm_append(&merge->sources, &merge->source_count, &merge->source_room, sizeof *source);
+    if (source == NULL) {
         return false;
     }
-    merge->sources = sources;
-    resmon_run_source *source = &sources[merge->source_count];
     *source = *from;
-    source->name = rm_arena_text(&merge->strings, from->name, SIZE_MAX);
-    source->reason = rm_arena_text(&merge->strings, from->reason, SIZE_MAX);
-    merge->source_count += source->name != NULL && source->reason != NULL ? 1 : 0;
-    return source->name != NULL && source->reason != NULL;
+    source->name = rm_merge_keep(merge, from->name);
+    source->reason = rm_merge_keep(merge, from->reason);
+    return true;
 }
 
-/* Whether a run says more of a source than those before: figures, or else the reason that comes
- * first in the alphabet, so that the order of the runs decides nothing. */
+/* Whether a source is better than another: it has values, or else the reason that comes first in
+ * the alphabet, so that the result does not depend on the order of the runs. */
 static bool is_better(const resmon_run_source *source, const resmon_run_source *other)
 {
     if ((source->status == RESMON_OK) != (other->status == RESMON_OK)) {
@@ -101,13 +98,13 @@ static bool add_source(struct rm_merge *merge, const resmon_run_source *more)
     if (is_better(more, source)) {
         source->provenance = source->status == RESMON_OK ? source->provenance : more->provenance;
         source->status = more->status;
-        source->reason = rm_arena_text(&merge->strings, more->reason, SIZE_MAX);
+        source->reason = rm_merge_keep(merge, more->reason);
     }
-    return source->reason != NULL;
+    return true;
 }
 
-/* False: no memory. */
-static bool rm_merge_account_add(struct rm_merge *merge, const struct resmon_run *run)
+/* Adds the counters, the usage and the sources of a run.  False: no memory. */
+static bool add_accounts(struct rm_merge *merge, const struct resmon_run *run)
 {
     bool is_added = true;
     uint64_t longest_ns = merge->info.sampler_wall_max_ns;
@@ -120,7 +117,7 @@ static bool rm_merge_account_add(struct rm_merge *merge, const struct resmon_run
         double peak = fmax(merge->usage.rss_peak_bytes, run->usage.rss_peak_bytes);
         add_record(RM_RECORD_usage, &merge->usage, &run->usage);
         merge->usage.rss_peak_bytes = peak;
-        merge->usage.wall_s = RM_NAN; /* they ran beside each other */
+        merge->usage.wall_s = RM_NAN; /* the processes ran at the same time */
         merge->usages += run->rank_count > 0 ? run->rank_count : 1;
     }
     for (size_t i = 0; i < run->source_count && is_added; i++) {
@@ -131,13 +128,13 @@ static bool rm_merge_account_add(struct rm_merge *merge, const struct resmon_run
 
 /* ---- one job -------------------------------------------------------------------------------- */
 
-/* What tells jobs apart: a job that was started anew is another one. */
+/* The facts that identify a job; a restarted job is another one. */
 static const char *const identity[] = {"system", "cluster", "id", "restarts"};
 
-static const char *said_of_job(const struct rm_merge *merge, const char *key)
+static const char *job_fact(const struct rm_merge *merge, const char *key)
 {
-    for (size_t i = 0; i < merge->speaker.fact_count; i++) {
-        const struct rm_fact *fact = &merge->speaker.facts[i];
+    for (size_t i = 0; i < merge->lowest.facts.count; i++) {
+        const struct rm_fact *fact = &merge->lowest.facts.at[i];
         if (strcmp(fact->group, "job") == 0 && strcmp(fact->key, key) == 0) {
             return fact->value;
         }
@@ -150,11 +147,11 @@ static const char *shown(const char *value)
     return value[0] != '\0' ? value : "none";
 }
 
-resmon_status rm_merge_speaker_check(const struct rm_merge *merge, const struct resmon_run *run)
+resmon_status rm_merge_check_job(const struct rm_merge *merge, const struct resmon_run *run)
 {
-    for (size_t i = 0; merge->speaker.is_there && i < RM_ARRAY_LEN(identity); i++) {
+    for (size_t i = 0; merge->lowest.is_there && i < RM_ARRAY_LEN(identity); i++) {
         const char *own = rm_run_fact_text(run, "job", identity[i]);
-        const char *others = said_of_job(merge, identity[i]);
+        const char *others = job_fact(merge, identity[i]);
         if (strcmp(own, others) != 0) {
             return rm_error(RESMON_EINVAL,
                             "it belongs to another job: %s %.64s, where the others have %.64s",
@@ -166,7 +163,7 @@ resmon_status rm_merge_speaker_check(const struct rm_merge *merge, const struct 
 
 /* ---- facts ---------------------------------------------------------------------------------- */
 
-/* Facts of one process or node, which nobody can say for all; key "": the whole group. */
+/* Facts of one process or node, which do not hold for the job. */
 static bool is_of_one(const struct rm_fact *fact)
 {
     static const struct {
@@ -207,150 +204,104 @@ static bool is_of_one(const struct rm_fact *fact)
     return false;
 }
 
-/* Room for one more in a list of facts. */
-static struct rm_fact *next_fact(struct rm_fact **facts, size_t count, size_t *room)
+/* Adds the facts of a run, except those of one process or node: of its machine, or all others. */
+static bool add_facts(struct rm_merge *merge, struct rm_merge_facts *facts,
+                      const struct resmon_run *run, bool is_of_machine)
 {
-    struct rm_fact *larger = rm_grow(*facts, count, room, sizeof *larger);
-    *facts = larger != NULL ? larger : *facts;
-    return larger != NULL ? &larger[count] : NULL;
-}
-
-static bool keep_fact(struct rm_merge *merge, struct rm_fact *target, const struct rm_fact *fact)
-{
-    *target = (struct rm_fact){
-        .group = rm_arena_text(&merge->strings, fact->group, SIZE_MAX),
-        .key = rm_arena_text(&merge->strings, fact->key, SIZE_MAX),
-        .value = rm_arena_text(&merge->strings, fact->value, SIZE_MAX),
-        .kind = fact->kind,
-    };
-    return target->group != NULL && target->key != NULL && target->value != NULL;
-}
-
-static bool take_facts(struct rm_merge *merge, const struct resmon_run *run)
-{
-    struct rm_merge_speaker *speaker = &merge->speaker;
-    speaker->fact_count = 0;
     for (size_t i = 0; i < run->fact_count; i++) {
         const struct rm_fact *fact = &run->facts[i];
-        if (strcmp(fact->group, "machine") == 0 || is_of_one(fact)) {
+        if ((strcmp(fact->group, "machine") == 0) != is_of_machine || is_of_one(fact)) {
             continue;
         }
-        struct rm_fact *own = next_fact(&speaker->facts, speaker->fact_count, &speaker->fact_room);
-        if (own == NULL || !keep_fact(merge, own, fact)) {
+        struct rm_fact *own = rm_append(&facts->at, &facts->count, &facts->room, sizeof *own);
+        if (own == NULL) {
             return false;
         }
-        speaker->fact_count++;
+        *own = (struct rm_fact){.group = rm_merge_keep(merge, fact->group),
+                                .key = rm_merge_keep(merge, fact->key),
+                                .value = rm_merge_keep(merge, fact->value),
+                                .kind = fact->kind};
     }
     return true;
 }
+
+/* ---- the lowest rank ------------------------------------------------------------------------ */
 
 static bool take_tags(struct rm_merge *merge, const struct resmon_run *run, int64_t start_ns)
 {
-    struct rm_merge_speaker *speaker = &merge->speaker;
-    speaker->tag_count = 0;
+    struct rm_merge_lowest *lowest = &merge->lowest;
+    lowest->tag_count = 0;
     for (size_t i = 0; i < run->tag_count && i < RM_MERGE_TAGS; i++) {
-        resmon_run_tag *tags =
-            rm_grow(speaker->tags, speaker->tag_count, &speaker->tag_room, sizeof *tags);
-        if (tags == NULL) {
+        resmon_run_tag *tag =
+            rm_append(&lowest->tags, &lowest->tag_count, &lowest->tag_room, sizeof *tag);
+        if (tag == NULL) {
             return false;
         }
-        speaker->tags = tags;
-        tags[i] = run->tags[i];
-        tags[i].t_ns =
-            start_ns + (tags[i].t_ns < RM_MERGE_LONGEST ? tags[i].t_ns : RM_MERGE_LONGEST);
-        tags[i].label = rm_arena_text(&merge->strings, run->tags[i].label, SIZE_MAX);
-        if (tags[i].label == NULL) {
-            return false;
-        }
-        speaker->tag_count++;
+        *tag = run->tags[i];
+        tag->t_ns = start_ns + (tag->t_ns < RM_MERGE_LONGEST ? tag->t_ns : RM_MERGE_LONGEST);
+        tag->label = rm_merge_keep(merge, tag->label);
     }
     return true;
 }
 
-/* ---- who speaks ----------------------------------------------------------------------------- */
-
-/* Whether a process comes before the one that spoke until now. */
-static bool is_lower(const struct rm_merge_speaker *speaker, const struct rm_merge_speaker *other)
+static bool is_lower(const struct rm_merge_lowest *rank, const struct rm_merge_lowest *other)
 {
-    if (speaker->rank != other->rank) {
-        return speaker->rank < other->rank;
+    if (rank->rank != other->rank) {
+        return rank->rank < other->rank;
     }
-    if (speaker->start_ns != other->start_ns) {
-        return speaker->start_ns < other->start_ns;
+    if (rank->start_ns != other->start_ns) {
+        return rank->start_ns < other->start_ns;
     }
-    int by_name = strcmp(speaker->node, other->node);
-    return by_name != 0 ? by_name < 0 : speaker->pid < other->pid;
+    int by_name = strcmp(rank->node, other->node);
+    return by_name != 0 ? by_name < 0 : rank->pid < other->pid;
 }
 
-static bool take_word(struct rm_merge *merge, const struct resmon_run *run, int64_t start_ns,
-                      const resmon_run_rank *rank)
+static bool take_lowest(struct rm_merge *merge, const struct rm_merge_input *input)
 {
-    struct rm_merge_speaker *speaker = &merge->speaker;
-    struct rm_merge_speaker next = *speaker;
+    const struct resmon_run *run = input->run;
+    const resmon_run_rank *rank = input->rank_count > 0 ? &input->ranks[0] : NULL;
+    struct rm_merge_lowest *lowest = &merge->lowest;
+    struct rm_merge_lowest next = *lowest;
     next.is_there = true;
     next.rank = rank != NULL && rank->rank >= 0 ? rank->rank : INT64_MAX;
     next.pid = rank != NULL ? rank->pid : 0;
-    next.start_ns = start_ns + (rank != NULL ? rank->start_ns : 0);
+    next.start_ns = input->start_ns + (rank != NULL ? rank->start_ns : 0);
     next.node =
         run->node_count > 0 && rank != NULL ? run->nodes[rank->node].name : rm_run_node_name(run);
-    if (speaker->is_there && !is_lower(&next, speaker)) {
+    if (lowest->is_there && !is_lower(&next, lowest)) {
         return true;
     }
-    next.node = rm_arena_text(&merge->strings, next.node, SIZE_MAX);
-    next.label = rm_arena_text(&merge->strings, run->info.label, SIZE_MAX);
-    *speaker = next;
-    return next.node != NULL && next.label != NULL && take_facts(merge, run) &&
-           take_tags(merge, run, start_ns);
+    next.node = rm_merge_keep(merge, next.node);
+    next.label = rm_merge_keep(merge, run->info.label);
+    next.facts.count = 0;
+    *lowest = next;
+    return add_facts(merge, &lowest->facts, run, false) && take_tags(merge, run, input->start_ns);
 }
 
 /* ---- the machine ---------------------------------------------------------------------------- */
 
-static bool list_machine(struct rm_merge *merge, const struct resmon_run *run)
-{
-    for (size_t i = 0; i < run->fact_count; i++) {
-        const struct rm_fact *fact = &run->facts[i];
-        if (strcmp(fact->group, "machine") == 0 && !is_of_one(fact)) {
-            struct rm_fact *own =
-                next_fact(&merge->machine, merge->machine_count, &merge->machine_room);
-            if (own == NULL || !keep_fact(merge, own, fact)) {
-                return false;
-            }
-            merge->machine_count++;
-        }
-    }
-    return true;
-}
-
-/* What a run does not say, or says otherwise, is no fact of all. */
-static void agree_on_machine(struct rm_merge *merge, const struct resmon_run *run)
+/* Drops the facts that a run does not have, or has with another value. */
+static void agree_on_machine(struct rm_merge_facts *machine, const struct resmon_run *run)
 {
     size_t count = 0;
-    for (size_t i = 0; i < merge->machine_count; i++) {
-        const struct rm_fact *fact = &merge->machine[i];
+    for (size_t i = 0; i < machine->count; i++) {
+        const struct rm_fact *fact = &machine->at[i];
         const struct rm_fact *other = rm_run_fact(run, "machine", fact->key);
         if (other != NULL && strcmp(other->value, fact->value) == 0) {
-            merge->machine[count++] = *fact;
+            machine->at[count++] = *fact;
         }
     }
-    merge->machine_count = count;
+    machine->count = count;
 }
 
-bool rm_merge_speaker_hear(struct rm_merge *merge, const struct resmon_run *run, int64_t start_ns,
-                           const resmon_run_rank *rank)
+bool rm_merge_take_facts(struct rm_merge *merge, const struct rm_merge_input *input)
 {
-    bool is_first = !merge->speaker.is_there;
-    bool is_heard = take_word(merge, run, start_ns, rank);
-    if (is_heard && is_first) {
-        is_heard = list_machine(merge, run);
-    } else if (is_heard) {
-        agree_on_machine(merge, run);
+    bool is_first = !merge->lowest.is_there;
+    bool is_taken = take_lowest(merge, input);
+    if (is_taken && is_first) {
+        is_taken = add_facts(merge, &merge->machine, input->run, true);
+    } else if (is_taken) {
+        agree_on_machine(&merge->machine, input->run);
     }
-    return is_heard && rm_merge_account_add(merge, run);
-}
-
-void rm_merge_speaker_free(struct rm_merge_speaker *speaker)
-{
-    rm_free(speaker->facts);
-    rm_free(speaker->tags);
-    *speaker = (struct rm_merge_speaker){.is_there = false};
+    return is_taken && add_accounts(merge, input->run);
 }

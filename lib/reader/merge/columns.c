@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "merge/columns.h"
+#include "merge/steps.h"
 
 #include <math.h>
 #include <string.h>
@@ -7,7 +7,6 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/compiler.h"
-#include "merge/parts.h"
 #include "metric/view.h"
 #include "run/record.h"
 #include "store/bucket.h"
@@ -21,16 +20,16 @@ static int64_t floor_of(int64_t time_ns, int64_t width_ns)
     return quotient - (time_ns % width_ns < 0 ? 1 : 0);
 }
 
-/* The cells that a time from `from_ns` to `to_ns` lies in; at least one. */
-static struct rm_grid_span rm_grid_span_of(int64_t width_ns, int64_t from_ns, int64_t to_ns)
+/* The cells that the time from `from_ns` to `to_ns` overlaps; at least one. */
+static struct rm_grid_span span_of(int64_t width_ns, int64_t from_ns, int64_t to_ns)
 {
     int64_t first = floor_of(from_ns, width_ns);
     int64_t last = to_ns > from_ns ? floor_of(to_ns - 1, width_ns) : first;
     return (struct rm_grid_span){first, (size_t)(last - first) + 1};
 }
 
-/* What both are in. */
-static struct rm_grid_span rm_grid_span_around(struct rm_grid_span one, struct rm_grid_span other)
+/* The smallest span that contains both. */
+static struct rm_grid_span span_around(struct rm_grid_span one, struct rm_grid_span other)
 {
     int64_t one_end = one.first + (int64_t)one.count;
     int64_t other_end = other.first + (int64_t)other.count;
@@ -54,7 +53,7 @@ struct rm_grid_cell rm_grid_cell_empty(void)
 void rm_grid_add(struct rm_grid_cell *cells, struct rm_grid_span span, int64_t width_ns,
                  const struct rm_grid_row *row)
 {
-    struct rm_grid_span touched = rm_grid_span_of(width_ns, row->from_ns, row->to_ns);
+    struct rm_grid_span touched = span_of(width_ns, row->from_ns, row->to_ns);
     for (size_t i = 0; i < touched.count; i++) {
         int64_t number = touched.first + (int64_t)i;
         int64_t from_ns = number * width_ns, to_ns = from_ns + width_ns;
@@ -72,12 +71,12 @@ void rm_grid_add(struct rm_grid_cell *cells, struct rm_grid_span span, int64_t w
     }
 }
 
-static void add_cell(struct rm_grid_cell *cell, const struct rm_grid_cell *later)
+static void add_cell(struct rm_grid_cell *cell, const struct rm_grid_cell *other)
 {
-    cell->sum += later->sum;
-    cell->seconds += later->seconds;
-    cell->low = fmin(cell->low, later->low);
-    cell->high = fmax(cell->high, later->high);
+    cell->sum += other->sum;
+    cell->seconds += other->seconds;
+    cell->low = fmin(cell->low, other->low); /* of a number and NaN, the number */
+    cell->high = fmax(cell->high, other->high);
 }
 
 struct rm_grid_span rm_grid_halve(struct rm_grid_cell *cells, struct rm_grid_span span)
@@ -95,27 +94,25 @@ struct rm_grid_span rm_grid_halve(struct rm_grid_cell *cells, struct rm_grid_spa
     return halved;
 }
 
-/* ---- which ones, and how several are one ----------------------------------------------------- */
+/* ---- the metrics of a merged run ------------------------------------------------------------- */
 
-#define RM_MERGE_DEVICES 64 /* of a node, at most */
+#define MOST_DEVICES 64 /* of a node, at most */
 
-/* The columns of a metric in a run that is no merged one; of a merged one, that of a node. */
-struct rm_merge_devices {
-    size_t columns[RM_MERGE_DEVICES];
+/* The columns of a metric in a run; in a merged run, the column of a node. */
+struct devices {
+    size_t columns[MOST_DEVICES];
     size_t count;
 };
 
-/* Where the rows of a run lie. */
-struct rm_merge_rows {
+/* The rows of a run, and the cells to fill from them. */
+struct rows {
     const struct resmon_run *run;
     int64_t start_ns;         /* of the run, since 1970 */
-    int64_t from_ns, to_ns;   /* of what the rows are known for */
+    int64_t from_ns, to_ns;   /* times outside are cut */
     bool is_merged;           /* its rows are cells */
     int64_t width_ns;         /* of the cells */
-    struct rm_grid_span span; /* that are to be filled */
+    struct rm_grid_span span; /* of the cells */
 };
-
-/* ---- which ones ----------------------------------------------------------------------------- */
 
 static bool is_listed(const struct rm_merge_metrics *metrics, uint32_t id)
 {
@@ -150,19 +147,18 @@ void rm_merge_metrics_list(struct rm_merge_metrics *metrics)
 
 /* ---- the columns of a metric ---------------------------------------------------------------- */
 
-/* "gpu0": a slice of one ("gpu0.1") is in its GPU's figures. */
+/* "gpu0": a slice of a GPU ("gpu0.1") is included in its GPU. */
 static bool is_whole_device(const char *instance)
 {
     return instance[strcspn(instance, "./:")] == '\0';
 }
 
-/* Those that hold anything: of devices each, of other metrics the first. */
-static void rm_merge_devices_find(const struct rm_merge_metric *metric,
-                                  const struct resmon_run *run,
-                                  struct rm_merge_devices *ret_devices)
+/* The columns with values: of a metric of devices all, of other metrics the first. */
+static void find_devices(const struct rm_merge_metric *metric, const struct resmon_run *run,
+                         struct devices *ret_devices)
 {
     bool is_of_devices = metric->metric->level == RESMON_LEVEL_DEVICE;
-    size_t most = is_of_devices ? RM_MERGE_DEVICES : 1;
+    size_t most = is_of_devices ? MOST_DEVICES : 1;
     ret_devices->count = 0;
     for (size_t i = 0; i < run->column_count && ret_devices->count < most; i++) {
         const resmon_column *column = &run->columns[i];
@@ -175,7 +171,7 @@ static void rm_merge_devices_find(const struct rm_merge_metric *metric,
 
 /* ---- statistics ----------------------------------------------------------------------------- */
 
-/* Of several at one time: what no reading tells is not known. */
+/* Adds statistics over the same time; extremes and quantiles of the sum are not known. */
 static void add(resmon_column *sum, const resmon_column *more)
 {
     sum->n += more->n;
@@ -191,7 +187,7 @@ static void add(resmon_column *sum, const resmon_column *more)
     }
 }
 
-/* Of shares that `count` devices have, a mean. */
+/* The mean of the shares of `count` devices. */
 static void divide(resmon_column *sum, double count, double min, double max)
 {
     sum->first /= count;
@@ -202,9 +198,9 @@ static void divide(resmon_column *sum, double count, double min, double max)
     sum->max = max;
 }
 
-/* Adds the statistics of a part to those of those before, which may be none. */
-static void rm_merge_statistics_add(struct rm_merge_column *column, const resmon_column *more,
-                                    uint64_t parts)
+/* Adds the statistics of a run over the same time. */
+static void add_statistics(struct rm_merge_column *column, const resmon_column *more,
+                           uint64_t parts)
 {
     if (column->parts == 0) {
         column->statistics = *more;
@@ -214,7 +210,7 @@ static void rm_merge_statistics_add(struct rm_merge_column *column, const resmon
     column->parts += parts;
 }
 
-/* Means are weighted with the times that they are over. */
+/* Appends statistics over another time; means are weighted by their times. */
 static void follow(resmon_column *sum, const resmon_column *more, int order)
 {
     bool is_counter = sum->kind == RESMON_COUNTER;
@@ -236,11 +232,9 @@ static void follow(resmon_column *sum, const resmon_column *more, int order)
     }
 }
 
-/* Adds the statistics of a part that is not beside those that were added, but before them (`order`
- * below 0), after them (above 0) or between: of a machine whose figures one process had after the
- * other. */
-static void rm_merge_statistics_follow(struct rm_merge_column *column, const resmon_column *more,
-                                       int order)
+/* Adds the statistics of a run over a time before (`order` below 0), after (above 0) or between the
+ * times that were added: of a machine that several processes measured one after the other. */
+static void append_statistics(struct rm_merge_column *column, const resmon_column *more, int order)
 {
     if (column->parts == 0) {
         column->statistics = *more;
@@ -250,10 +244,9 @@ static void rm_merge_statistics_follow(struct rm_merge_column *column, const res
     column->parts = 1;
 }
 
-/* Their statistics together; there is one at least. */
-static resmon_column rm_merge_statistics_of(const struct rm_merge_metric *metric,
-                                            const struct resmon_run *run,
-                                            const struct rm_merge_devices *devices)
+/* The sum of the statistics of one or several devices. */
+static resmon_column statistics_of(const struct rm_merge_metric *metric,
+                                   const struct resmon_run *run, const struct devices *devices)
 {
     resmon_column sum = run->columns[devices->columns[0]];
     double min = sum.min, max = sum.max;
@@ -271,7 +264,7 @@ static resmon_column rm_merge_statistics_of(const struct rm_merge_metric *metric
 
 /* ---- rows ----------------------------------------------------------------------------------- */
 
-/* What the columns of a metric have in a row, together. */
+/* The sum of the columns of a metric in one row. */
 struct reading {
     double value; /* gauge: mean; counter: growth since the start */
     double low, high;
@@ -279,7 +272,7 @@ struct reading {
 };
 
 static struct reading reading_of(const struct rm_merge_metric *metric, const struct resmon_run *run,
-                                 const struct rm_merge_devices *devices, size_t row)
+                                 const struct devices *devices, size_t row)
 {
     struct reading reading = {.low = RM_NAN, .high = RM_NAN};
     int kind = metric->is_counter ? RESMON_SERIES_LAST : RESMON_SERIES_MEAN;
@@ -301,18 +294,17 @@ static struct reading reading_of(const struct rm_merge_metric *metric, const str
     return reading;
 }
 
-/* A time of the run, which a document that was changed may have anywhere. */
-static int64_t time_of(const struct rm_merge_rows *rows, int64_t t_ns)
+/* A time of the run, cut to its bounds: a changed document may have any number. */
+static int64_t time_of(const struct rows *rows, int64_t t_ns)
 {
     int64_t time_ns = rows->start_ns + (t_ns < RM_MERGE_LONGEST ? t_ns : RM_MERGE_LONGEST);
     return time_ns < rows->from_ns ? rows->from_ns : time_ns > rows->to_ns ? rows->to_ns : time_ns;
 }
 
-/* A reading stands for the time since the one before it; rows of a merged run for their cells. */
-/* Adds what the rows of a metric's columns say to empty cells. */
-static void rm_merge_rows_add(const struct rm_merge_metric *metric,
-                              const struct rm_merge_rows *rows,
-                              const struct rm_merge_devices *devices, struct rm_grid_cell *cells)
+/* Adds the rows of a metric's columns to empty cells.  A reading covers the time since the reading
+ * before it; a row of a merged run covers its cell. */
+static void add_rows(const struct rm_merge_metric *metric, const struct rows *rows,
+                     const struct devices *devices, struct rm_grid_cell *cells)
 {
     const struct resmon_run *run = rows->run;
     int64_t before_ns = run->row_count > 0 ? run->t_first[0] : 0;
@@ -331,7 +323,7 @@ static void rm_merge_rows_add(const struct rm_merge_metric *metric,
             .high = reading.high,
         };
         if (metric->is_counter && row.to_ns <= row.from_ns) {
-            continue; /* what it grew by goes to the next row */
+            continue; /* its growth is added to the next row */
         }
         if (metric->is_counter) {
             row.mean = (reading.value - before) / ((double)(row.to_ns - row.from_ns) / 1e9);
@@ -376,11 +368,11 @@ void rm_merge_cells_fit(struct rm_merge *merge)
     }
 }
 
-/* Room for cells from one time to another. */
+/* Widens the span of the merge to a range of time. */
 static void fit(struct rm_merge *merge, int64_t from_ns, int64_t to_ns)
 {
-    struct rm_grid_span span = rm_grid_span_of(merge->width_ns, from_ns, to_ns);
-    merge->span = merge->span.count > 0 ? rm_grid_span_around(merge->span, span) : span;
+    struct rm_grid_span span = span_of(merge->width_ns, from_ns, to_ns);
+    merge->span = merge->span.count > 0 ? span_around(merge->span, span) : span;
     rm_merge_cells_fit(merge);
 }
 
@@ -404,7 +396,7 @@ static bool widen_column(struct rm_merge_column *column, struct rm_grid_span old
 
 static bool widen_node(struct rm_merge *merge, struct rm_merge_node *node, struct rm_grid_span more)
 {
-    struct rm_grid_span span = node->span.count > 0 ? rm_grid_span_around(node->span, more) : more;
+    struct rm_grid_span span = node->span.count > 0 ? span_around(node->span, more) : more;
     bool is_wide = true;
     if (span.first == node->span.first && span.count == node->span.count) {
         return true;
@@ -418,7 +410,7 @@ static bool widen_node(struct rm_merge *merge, struct rm_merge_node *node, struc
     return is_wide;
 }
 
-/* Cells to work in, empty. */
+/* Empty cells to work in. */
 static struct rm_grid_cell *work_cells(struct rm_merge *merge, size_t count)
 {
     if (count > merge->work_room) {
@@ -435,78 +427,72 @@ static struct rm_grid_cell *work_cells(struct rm_merge *merge, size_t count)
     return merge->work;
 }
 
-/* Lowest and highest are those of an only part, or of parts after each other. */
 static void add_cells(const struct rm_merge_node *node, struct rm_merge_column *column,
                       const struct rm_grid_cell *more, struct rm_grid_span span)
 {
     for (size_t i = 0; i < span.count; i++) {
-        struct rm_grid_cell *cell = &column->cells[(size_t)(span.first - node->span.first) + i];
-        cell->sum += more[i].sum;
-        cell->seconds += more[i].seconds;
-        cell->low = fmin(cell->low, more[i].low);
-        cell->high = fmax(cell->high, more[i].high);
+        add_cell(&column->cells[(size_t)(span.first - node->span.first) + i], &more[i]);
     }
 }
 
 /* A metric of a run, or of a node of a merged one. */
-static bool add_column(struct rm_merge *merge, const struct rm_merge_parts *parts,
-                       size_t node_index, size_t metric_index,
-                       const struct rm_merge_devices *devices)
+static bool add_column(struct rm_merge *merge, const struct rm_merge_input *input,
+                       size_t node_index, size_t metric_index, const struct devices *devices)
 {
     const struct rm_merge_metric *metric = &merge->metrics.rows[metric_index];
-    const resmon_run_node *from = &parts->nodes[node_index];
-    struct rm_merge_node *node = &merge->nodes[parts->node_of[node_index]];
+    const resmon_run_node *from = &input->nodes[node_index];
+    struct rm_merge_node *node = &merge->nodes[input->node_of[node_index]];
     struct rm_merge_column *column = &node->columns[metric_index];
-    bool is_host = metric->is_of_host && parts->is_merged;
-    int64_t start_ns = parts->start_ns + (is_host ? from->host_start_ns : from->start_ns);
+    bool is_host = metric->is_of_host && input->is_merged;
+    int64_t start_ns = input->start_ns + (is_host ? from->host_start_ns : from->start_ns);
     int64_t end_ns = start_ns + (is_host ? from->host_duration_ns : from->duration_ns);
-    struct rm_merge_rows rows = {
-        .run = parts->run,
-        .start_ns = parts->start_ns,
+    struct rows rows = {
+        .run = input->run,
+        .start_ns = input->start_ns,
         .from_ns = start_ns,
         .to_ns = end_ns,
-        .is_merged = parts->is_merged,
+        .is_merged = input->is_merged,
         .width_ns = merge->width_ns,
-        .span = rm_grid_span_of(merge->width_ns, start_ns, end_ns),
+        .span = span_of(merge->width_ns, start_ns, end_ns),
     };
     struct rm_grid_cell *cells = work_cells(merge, rows.span.count);
     if (cells == NULL || (column->cells == NULL && !widen_column(column, node->span, node->span))) {
         return false;
     }
-    rm_merge_rows_add(metric, &rows, devices, cells);
+    add_rows(metric, &rows, devices, cells);
     add_cells(node, column, cells, rows.span);
-    resmon_column statistics = rm_merge_statistics_of(metric, parts->run, devices);
-    if (column->parts == 0 && !rm_merge_own_text(merge, &statistics.source)) {
-        return false;
+    resmon_column statistics = statistics_of(metric, input->run, devices);
+    if (column->parts == 0) {
+        statistics.source = rm_merge_keep(merge, statistics.source);
     }
     if (metric->is_of_host) {
-        rm_merge_statistics_follow(column, &statistics, parts->order[node_index]);
+        append_statistics(column, &statistics, input->order[node_index]);
     } else {
-        rm_merge_statistics_add(column, &statistics, from->ranks);
+        add_statistics(column, &statistics, from->ranks);
     }
     return true;
 }
 
-static bool add_columns_of_run(struct rm_merge *merge, const struct rm_merge_parts *parts)
+static bool add_columns_of_run(struct rm_merge *merge, const struct rm_merge_input *input)
 {
     bool is_added = true;
     for (size_t i = 0; i < merge->metrics.count && is_added; i++) {
         const struct rm_merge_metric *metric = &merge->metrics.rows[i];
-        struct rm_merge_devices devices;
-        rm_merge_devices_find(metric, parts->run, &devices);
-        if (devices.count > 0 && (!metric->is_of_host || parts->is_host_of[0])) {
-            is_added = add_column(merge, parts, 0, i, &devices);
+        struct devices devices;
+        find_devices(metric, input->run, &devices);
+        if (devices.count > 0 && (!metric->is_of_host || input->is_host_of[0])) {
+            is_added = add_column(merge, input, 0, i, &devices);
         }
     }
     return is_added;
 }
 
-/* Indexes of what a column of a merged run is of; false: of all nodes, or of something unknown. */
-static bool place_column(const struct rm_merge *merge, const struct rm_merge_parts *parts,
+/* Finds the node and the metric of a column of a merged run; false: of all nodes, or not known. */
+static bool place_column(const struct rm_merge *merge, const struct rm_merge_input *input,
                          const resmon_column *column, size_t *ret_node, size_t *ret_metric)
 {
     size_t node = 0, metric = 0;
-    while (node < parts->node_count && strcmp(parts->nodes[node].name, column->instance) != 0) {
+    while (node < input->node_count && strcmp(input->nodes[node].name, column->instance) != 0) {
         node++;
     }
     while (metric < merge->metrics.count &&
@@ -515,30 +501,30 @@ static bool place_column(const struct rm_merge *merge, const struct rm_merge_par
     }
     *ret_node = node;
     *ret_metric = metric;
-    return column->level != RESMON_LEVEL_JOB && column->n > 0 && node < parts->node_count &&
+    return column->level != RESMON_LEVEL_JOB && column->n > 0 && node < input->node_count &&
            metric < merge->metrics.count;
 }
 
-static bool add_columns_of_merged(struct rm_merge *merge, const struct rm_merge_parts *parts)
+static bool add_columns_of_merged(struct rm_merge *merge, const struct rm_merge_input *input)
 {
     bool is_added = true;
-    for (size_t i = 0; i < parts->run->column_count && is_added; i++) {
-        const resmon_column *column = &parts->run->columns[i];
-        const struct rm_merge_devices devices = {.columns = {i}, .count = 1};
+    for (size_t i = 0; i < input->run->column_count && is_added; i++) {
+        const resmon_column *column = &input->run->columns[i];
+        const struct devices devices = {.columns = {i}, .count = 1};
         size_t node, metric;
-        if (place_column(merge, parts, column, &node, &metric) &&
-            (!merge->metrics.rows[metric].is_of_host || parts->is_host_of[node])) {
-            is_added = add_column(merge, parts, node, metric, &devices);
+        if (place_column(merge, input, column, &node, &metric) &&
+            (!merge->metrics.rows[metric].is_of_host || input->is_host_of[node])) {
+            is_added = add_column(merge, input, node, metric, &devices);
         }
     }
     return is_added;
 }
 
 /* Cells as wide as the rows of the run are, at least. */
-static int64_t width_of_rows(const struct rm_merge_parts *parts)
+static int64_t width_of_rows(const struct rm_merge_input *input)
 {
-    const struct resmon_run *run = parts->run;
-    double ms = parts->is_merged
+    const struct resmon_run *run = input->run;
+    double ms = input->is_merged
                     ? rm_run_fact_number(run, "settings", RM_FACT_MERGED_INTERVAL)
                     : rm_run_fact_number(run, "settings", "interval_ms") * (double)run->info.stride;
     int64_t width_ns = RM_MERGE_WIDTH;
@@ -548,26 +534,26 @@ static int64_t width_of_rows(const struct rm_merge_parts *parts)
     return width_ns;
 }
 
-bool rm_merge_cells_add(struct rm_merge *merge, const struct rm_merge_parts *parts)
+bool rm_merge_cells_add(struct rm_merge *merge, const struct rm_merge_input *input)
 {
-    int64_t width_ns = width_of_rows(parts);
+    int64_t width_ns = width_of_rows(input);
     merge->least_width_ns = width_ns > merge->least_width_ns ? width_ns : merge->least_width_ns;
-    for (size_t i = 0; i < parts->node_count; i++) {
-        const resmon_run_node *node = &parts->nodes[i];
-        int64_t from_ns = parts->start_ns + node->start_ns;
+    for (size_t i = 0; i < input->node_count; i++) {
+        const resmon_run_node *node = &input->nodes[i];
+        int64_t from_ns = input->start_ns + node->start_ns;
         if (node->duration_ns >= 0) {
             fit(merge, from_ns, from_ns + node->duration_ns);
         }
     }
-    for (size_t i = 0; i < parts->node_count; i++) {
-        const resmon_run_node *node = &parts->nodes[i];
-        int64_t from_ns = parts->start_ns + node->start_ns;
+    for (size_t i = 0; i < input->node_count; i++) {
+        const resmon_run_node *node = &input->nodes[i];
+        int64_t from_ns = input->start_ns + node->start_ns;
         if (node->duration_ns >= 0 &&
-            !widen_node(merge, &merge->nodes[parts->node_of[i]],
-                        rm_grid_span_of(merge->width_ns, from_ns, from_ns + node->duration_ns))) {
+            !widen_node(merge, &merge->nodes[input->node_of[i]],
+                        span_of(merge->width_ns, from_ns, from_ns + node->duration_ns))) {
             return false;
         }
     }
-    return parts->is_merged ? add_columns_of_merged(merge, parts)
-                            : add_columns_of_run(merge, parts);
+    return input->is_merged ? add_columns_of_merged(merge, input)
+                            : add_columns_of_run(merge, input);
 }

@@ -11,30 +11,20 @@
 #include "base/alloc.h"
 #include "base/compiler.h"
 #include "base/status.h"
-#include "merge/account.h"
-#include "merge/parts.h"
-#include "merge/result.h"
+#include "merge/steps.h"
 #include "run/headline.h"
 #include "run/record.h"
 
-/* ---- nodes: what their runs say of them, and whose figures of the machine count -------------- */
+/* ---- nodes: the facts that their runs have, and which runs measured the machine -------------- */
 
 #define MISSING "missing"
 
-bool rm_merge_own_text(struct rm_merge *merge, const char **text)
+const char *rm_merge_keep(struct rm_merge *merge, const char *text)
 {
-    *text = rm_arena_text(&merge->strings, *text, SIZE_MAX);
-    return *text != NULL;
+    return rm_arena_keep(&merge->strings, text, SIZE_MAX);
 }
 
-static bool own_node(struct rm_merge *merge, resmon_run_node *node)
-{
-    return rm_merge_own_text(merge, &node->name) && rm_merge_own_text(merge, &node->state) &&
-           rm_merge_own_text(merge, &node->cpu_model) &&
-           rm_merge_own_text(merge, &node->gpu_model) && rm_merge_own_text(merge, &node->kernel);
-}
-
-/* By a name as it is kept; UINT32_MAX: there is none. */
+/* By a name as rm_merge_keep() has cleaned it; UINT32_MAX: not found. */
 static uint32_t find_node(const struct rm_merge *merge, const char *name)
 {
     for (size_t i = 0; i < merge->node_count; i++) {
@@ -47,19 +37,17 @@ static uint32_t find_node(const struct rm_merge *merge, const char *name)
 
 static bool new_node(struct rm_merge *merge, const resmon_run_node *from)
 {
-    struct rm_merge_node *nodes =
-        rm_grow(merge->nodes, merge->node_count, &merge->node_room, sizeof *nodes);
-    if (nodes == NULL) {
+    struct rm_merge_node *node =
+        rm_append(&merge->nodes, &merge->node_count, &merge->node_room, sizeof *node);
+    if (node == NULL) {
         return false;
     }
-    merge->nodes = nodes;
-    struct rm_merge_node *node = &nodes[merge->node_count];
-    memset(node, 0, sizeof *node); /* it is too large to be made on the stack */
     node->node = *from;
-    if (!own_node(merge, &node->node)) {
-        return false;
-    }
-    merge->node_count++;
+    node->node.name = rm_merge_keep(merge, from->name);
+    node->node.state = rm_merge_keep(merge, from->state);
+    node->node.cpu_model = rm_merge_keep(merge, from->cpu_model);
+    node->node.gpu_model = rm_merge_keep(merge, from->gpu_model);
+    node->node.kernel = rm_merge_keep(merge, from->kernel);
     return true;
 }
 
@@ -73,7 +61,7 @@ static int badness(const char *state)
     return found;
 }
 
-/* Drops the machine's figures of a node, which are taken anew. */
+/* Drops the machine's metrics of a node: another run has better ones. */
 static void forget_host(struct rm_merge *merge, struct rm_merge_node *node)
 {
     for (size_t i = 0; i < merge->metrics.count; i++) {
@@ -84,8 +72,8 @@ static void forget_host(struct rm_merge *merge, struct rm_merge_node *node)
     }
 }
 
-/* Of runs that had a machine's figures at one time, that of the longest counts; those that had them
- * one after the other all do.  False: this one does not. */
+/* Of runs that measured a machine at the same time, the longest one counts; runs that measured it
+ * one after the other all count.  False: this run does not count. */
 static bool take_watch(struct rm_merge *merge, struct rm_merge_node *node,
                        const resmon_run_node *more)
 {
@@ -142,17 +130,15 @@ static void take_known(double *number, double other)
     *number = isnan(*number) ? other : *number;
 }
 
-static bool take_text(struct rm_merge *merge, const char **text, const char *other)
+static void take_text(struct rm_merge *merge, const char **text, const char *other)
 {
     if ((*text)[0] == '\0' && other[0] != '\0') {
-        *text = other;
-        return rm_merge_own_text(merge, text);
+        *text = rm_merge_keep(merge, other);
     }
-    return true;
 }
 
-/* What a run says of a node that others have spoken of; all but its machine's figures. */
-static bool take_node(struct rm_merge *merge, resmon_run_node *node, const resmon_run_node *more)
+/* Adds the facts that a run has of a node; not the machine's metrics. */
+static void take_node(struct rm_merge *merge, resmon_run_node *node, const resmon_run_node *more)
 {
     take_span(node, more);
     node->index = node->index < 0 ? more->index : node->index;
@@ -164,14 +150,11 @@ static bool take_node(struct rm_merge *merge, resmon_run_node *node, const resmo
     take_known(&node->allotted_bytes, more->allotted_bytes);
     take_known(&node->gpus, more->gpus);
     if (badness(more->state) > badness(node->state)) {
-        node->state = more->state;
-        if (!rm_merge_own_text(merge, &node->state)) {
-            return false;
-        }
+        node->state = rm_merge_keep(merge, more->state);
     }
-    return take_text(merge, &node->cpu_model, more->cpu_model) &&
-           take_text(merge, &node->gpu_model, more->gpu_model) &&
-           take_text(merge, &node->kernel, more->kernel);
+    take_text(merge, &node->cpu_model, more->cpu_model);
+    take_text(merge, &node->gpu_model, more->gpu_model);
+    take_text(merge, &node->kernel, more->kernel);
 }
 
 static resmon_run_node unknown_node(const char *name)
@@ -186,25 +169,25 @@ static resmon_run_node unknown_node(const char *name)
     return node;
 }
 
-/* The node of this name, which is missing until something is known of it; UINT32_MAX: no memory. */
+/* The node of this name; a new one is missing until a run of it is added.  UINT32_MAX: no memory.
+ */
 static uint32_t node_named(struct rm_merge *merge, const char *name)
 {
-    if (!rm_merge_own_text(merge, &name)) {
-        return UINT32_MAX;
-    }
-    uint32_t found = find_node(merge, name);
-    const resmon_run_node node = unknown_node(name);
-    return found != UINT32_MAX || !new_node(merge, &node) ? found : (uint32_t)merge->node_count - 1;
+    const resmon_run_node node = unknown_node(rm_merge_keep(merge, name));
+    uint32_t found = find_node(merge, node.name);
+    bool is_new = !merge->strings.is_broken && found == UINT32_MAX && new_node(merge, &node);
+    return is_new ? (uint32_t)merge->node_count - 1 : found;
 }
 
 resmon_status rm_merge_expect(struct rm_merge *merge, const char *name)
 {
-    return node_named(merge, name) != UINT32_MAX
+    return node_named(merge, name) != UINT32_MAX && !merge->strings.is_broken
                ? RESMON_OK
                : rm_error(RESMON_ENOMEM, "out of memory for the nodes of a job");
 }
 
-/* Of what a run has of the machine beside what is known: before it, between, or after it. */
+/* Order of the machine's metrics of a run relative to the merged ones: before (-1), after (1), or
+ * between (0). */
 static int order_of(const resmon_run_node *node, const resmon_run_node *more)
 {
     if (more->host_start_ns >= node->host_start_ns + node->host_duration_ns) {
@@ -213,20 +196,21 @@ static int order_of(const resmon_run_node *node, const resmon_run_node *more)
     return more->host_start_ns + more->host_duration_ns <= node->host_start_ns ? -1 : 0;
 }
 
-/* Node `index` of the parts becomes one of the merge, or a part of one.  False: no memory. */
-static bool rm_merge_node_add(struct rm_merge *merge, struct rm_merge_parts *parts, size_t i)
+/* Node `i` of the input becomes a node of the merge, or is added to one.  False: no memory. */
+static bool add_node(struct rm_merge *merge, struct rm_merge_input *input, size_t i)
 {
-    resmon_run_node more = parts->nodes[i];
-    parts->node_of[i] = node_named(merge, more.name);
-    if (parts->node_of[i] == UINT32_MAX) {
+    resmon_run_node more = input->nodes[i];
+    input->node_of[i] = node_named(merge, more.name);
+    if (input->node_of[i] == UINT32_MAX) {
         return false;
     }
-    more.start_ns += parts->start_ns;
-    more.host_start_ns += parts->start_ns;
-    struct rm_merge_node *node = &merge->nodes[parts->node_of[i]];
-    parts->order[i] = order_of(&node->node, &more);
-    parts->is_host_of[i] = take_watch(merge, node, &more);
-    return take_node(merge, &node->node, &more);
+    more.start_ns += input->start_ns;
+    more.host_start_ns += input->start_ns;
+    struct rm_merge_node *node = &merge->nodes[input->node_of[i]];
+    input->order[i] = order_of(&node->node, &more);
+    input->is_host_of[i] = take_watch(merge, node, &more);
+    take_node(merge, &node->node, &more);
+    return true;
 }
 
 /* ---- runs ------------------------------------------------------------------------------------ */
@@ -262,15 +246,16 @@ void rm_merge_free(struct rm_merge *merge)
     rm_free(merge->ranks);
     rm_free(merge->walls);
     rm_free(merge->sources);
-    rm_free(merge->machine);
+    rm_free(merge->machine.at);
     rm_free(merge->work);
-    rm_merge_speaker_free(&merge->speaker);
+    rm_free(merge->lowest.facts.at);
+    rm_free(merge->lowest.tags);
     rm_run_paths_free(&merge->paths);
     rm_arena_free(&merge->strings);
     *merge = (struct rm_merge){.width_ns = 0};
 }
 
-/* ---- a run as parts ------------------------------------------------------------------------- */
+/* ---- a run as input ------------------------------------------------------------------------- */
 
 static double lesser_error(const struct resmon_run *run)
 {
@@ -278,7 +263,7 @@ static double lesser_error(const struct resmon_run *run)
                 rm_run_fact_number(run, "run", RM_FACT_END_CLOCK_ERROR));
 }
 
-/* Where the clock was set right while it ran, its start is told by what it became. */
+/* Where the clock was corrected while the run lasted, the corrected clock gives the start. */
 static int64_t start_of(const struct resmon_run *run)
 {
     double step = rm_run_fact_number(run, "run", RM_FACT_CLOCK_STEP);
@@ -293,7 +278,7 @@ static int64_t whole(double number)
     return number >= 0.0 && number < 0x1p62 ? (int64_t)number : -1;
 }
 
-/* Of its machine alone, and of no process: it is no rank. */
+/* A run of the machine without any process is no rank. */
 static bool is_of_machine(const struct resmon_run *run)
 {
     double domains = rm_run_fact_number(run, "settings", "domains");
@@ -355,14 +340,14 @@ static resmon_run_rank rank_of_run(const struct resmon_run *run)
 
 /* ---- ranks and their scopes ----------------------------------------------------------------- */
 
-/* A rank of a node of this name, as it is kept. */
-static bool is_there(const struct rm_merge *merge, const struct rm_merge_parts *parts,
+/* Whether the merge has this rank of this node already; `node` is cleaned. */
+static bool is_there(const struct rm_merge *merge, const struct rm_merge_input *input,
                      const resmon_run_rank *rank, const char *node)
 {
     for (size_t i = 0; i < merge->rank_count; i++) {
         const resmon_run_rank *other = &merge->ranks[i];
         if (other->rank == rank->rank && other->pid == rank->pid &&
-            other->start_ns == parts->start_ns + rank->start_ns &&
+            other->start_ns == input->start_ns + rank->start_ns &&
             strcmp(merge->nodes[other->node].node.name, node) == 0) {
             return true;
         }
@@ -376,33 +361,30 @@ static bool is_time(int64_t start_ns, int64_t duration_ns)
            duration_ns < RM_MERGE_LONGEST;
 }
 
-/* With which can be reckoned: up to the year 2116, and 36 years. */
-static resmon_status check_times(const struct rm_merge_parts *parts)
+/* Bounds of arithmetic without overflow: the year 2116, and durations of 36 years. */
+static resmon_status check_times(const struct rm_merge_input *input)
 {
-    bool is_well = parts->start_ns >= 0 && parts->start_ns < INT64_MAX / 2;
-    for (size_t i = 0; i < parts->node_count; i++) {
-        const resmon_run_node *node = &parts->nodes[i];
+    bool is_well = input->start_ns >= 0 && input->start_ns < INT64_MAX / 2;
+    for (size_t i = 0; i < input->node_count; i++) {
+        const resmon_run_node *node = &input->nodes[i];
         is_well &= is_time(node->start_ns, node->duration_ns) &&
                    is_time(node->host_start_ns, node->host_duration_ns);
     }
-    for (size_t i = 0; i < parts->rank_count; i++) {
-        is_well &= is_time(parts->ranks[i].start_ns, parts->ranks[i].duration_ns);
+    for (size_t i = 0; i < input->rank_count; i++) {
+        is_well &= is_time(input->ranks[i].start_ns, input->ranks[i].duration_ns);
     }
     return is_well ? RESMON_OK : rm_error(RESMON_EFORMAT, "its times are not possible");
 }
 
-static resmon_status check_ranks(struct rm_merge *merge, const struct rm_merge_parts *parts)
+static resmon_status check_ranks(struct rm_merge *merge, const struct rm_merge_input *input)
 {
-    for (size_t i = 0; i < parts->rank_count; i++) {
-        const resmon_run_rank *rank = &parts->ranks[i];
-        if (rank->node < 0 || (size_t)rank->node >= parts->node_count) {
+    for (size_t i = 0; i < input->rank_count; i++) {
+        const resmon_run_rank *rank = &input->ranks[i];
+        if (rank->node < 0 || (size_t)rank->node >= input->node_count) {
             return rm_error(RESMON_EFORMAT, "a rank of the merged run is not on one of its nodes");
         }
-        const char *node = parts->nodes[rank->node].name;
-        if (!rm_merge_own_text(merge, &node)) {
-            return out_of_memory();
-        }
-        if (is_there(merge, parts, rank, node)) {
+        const char *node = rm_merge_keep(merge, input->nodes[rank->node].name);
+        if (is_there(merge, input, rank, node)) {
             return rm_error(RESMON_EINVAL,
                             "process %" PRId64 " of %s (rank %" PRId64 ") is already in the merge",
                             rank->pid, node, rank->rank);
@@ -411,52 +393,46 @@ static resmon_status check_ranks(struct rm_merge *merge, const struct rm_merge_p
     return RESMON_OK;
 }
 
-static bool add_rank(struct rm_merge *merge, const struct rm_merge_parts *parts,
+static bool add_rank(struct rm_merge *merge, const struct rm_merge_input *input,
                      const resmon_run_rank *from)
 {
-    resmon_run_rank *ranks =
-        rm_grow(merge->ranks, merge->rank_count, &merge->rank_room, sizeof *ranks);
-    if (ranks == NULL) {
+    resmon_run_rank *rank =
+        rm_append(&merge->ranks, &merge->rank_count, &merge->rank_room, sizeof *rank);
+    if (rank == NULL) {
         return false;
     }
-    merge->ranks = ranks;
-    resmon_run_rank *rank = &ranks[merge->rank_count];
     *rank = *from;
-    rank->node = parts->node_of[from->node];
-    rank->start_ns += parts->start_ns;
-    if (!rm_merge_own_text(merge, &rank->name) || !rm_merge_own_text(merge, &rank->state) ||
-        !rm_merge_own_text(merge, &rank->text)) {
-        return false;
-    }
-    merge->rank_count++;
+    rank->node = input->node_of[from->node];
+    rank->start_ns += input->start_ns;
+    rank->name = rm_merge_keep(merge, from->name);
+    rank->state = rm_merge_keep(merge, from->state);
+    rank->text = rm_merge_keep(merge, from->text);
     return true;
 }
 
 static bool add_wall(struct rm_merge *merge, uint32_t path, size_t rank, double wall_ns)
 {
-    struct rm_merge_wall *walls =
-        rm_grow(merge->walls, merge->wall_count, &merge->wall_room, sizeof *walls);
-    if (walls == NULL) {
-        return false;
+    struct rm_merge_wall *wall =
+        rm_append(&merge->walls, &merge->wall_count, &merge->wall_room, sizeof *wall);
+    if (wall != NULL) {
+        *wall = (struct rm_merge_wall){path, (uint32_t)rank, wall_ns};
     }
-    merge->walls = walls;
-    walls[merge->wall_count++] = (struct rm_merge_wall){path, (uint32_t)rank, wall_ns};
-    return true;
+    return wall != NULL;
 }
 
-/* The ranks of the parts are the last ones that were added. */
-static bool add_scopes(struct rm_merge *merge, const struct rm_merge_parts *parts)
+/* The ranks of the input were added last. */
+static bool add_scopes(struct rm_merge *merge, const struct rm_merge_input *input)
 {
-    const struct resmon_run *run = parts->run;
-    size_t first = merge->rank_count - parts->rank_count;
-    if (!rm_run_paths_add(&merge->paths, run, parts->ranks[0].rank)) {
+    const struct resmon_run *run = input->run;
+    size_t first = merge->rank_count - input->rank_count;
+    if (!rm_run_paths_add(&merge->paths, run, input->ranks[0].rank)) {
         return false;
     }
     for (size_t s = 0; s < run->scope_count; s++) {
         const resmon_run_scope *scope = &run->scopes[s];
         double own = scope->wall_ns;
-        const double *walls = parts->is_merged ? rm_run_rank_walls(run, s) : &own;
-        for (size_t r = 0; r < parts->rank_count; r++) {
+        const double *walls = input->is_merged ? rm_run_rank_walls(run, s) : &own;
+        for (size_t r = 0; r < input->rank_count; r++) {
             if (!isnan(walls[r]) &&
                 !add_wall(merge, merge->paths.path_of[s], first + r, walls[r])) {
                 return false;
@@ -468,66 +444,64 @@ static bool add_scopes(struct rm_merge *merge, const struct rm_merge_parts *part
 
 /* ---- all of it ------------------------------------------------------------------------------ */
 
-static bool add_parts(struct rm_merge *merge, struct rm_merge_parts *parts)
-{
-    bool is_added = true;
-    for (size_t i = 0; i < parts->node_count && is_added; i++) {
-        is_added = rm_merge_node_add(merge, parts, i);
-    }
-    is_added = is_added && rm_merge_cells_add(merge, parts);
-    for (size_t i = 0; i < parts->rank_count && is_added; i++) {
-        is_added = add_rank(merge, parts, &parts->ranks[i]);
-    }
-    return is_added && (parts->rank_count == 0 || add_scopes(merge, parts)) &&
-           rm_merge_speaker_hear(merge, parts->run, parts->start_ns,
-                                 parts->rank_count > 0 ? &parts->ranks[0] : NULL);
-}
-
-/* Where no processes were observed, whoever watched the machine may know how the job ended. */
+/* Where no process was observed, the monitor of a machine may know how the job ended. */
 static void take_end(struct rm_merge *merge, const struct resmon_run *run)
 {
     if (rm_merge_is_worse(run->end.reason, merge->end.reason) &&
         run->end.reason > RESMON_END_UNKNOWN) {
-        const char *text = rm_arena_text(&merge->strings, run->end.text, SIZE_MAX);
         merge->end = run->end;
-        merge->end.text = text != NULL ? text : "";
+        merge->end.text = rm_merge_keep(merge, run->end.text);
     }
+}
+
+static bool add_input(struct rm_merge *merge, struct rm_merge_input *input)
+{
+    bool is_added = true;
+    if (input->rank_count == 0) {
+        take_end(merge, input->run);
+    }
+    for (size_t i = 0; i < input->node_count && is_added; i++) {
+        is_added = add_node(merge, input, i);
+    }
+    is_added = is_added && rm_merge_cells_add(merge, input);
+    for (size_t i = 0; i < input->rank_count && is_added; i++) {
+        is_added = add_rank(merge, input, &input->ranks[i]);
+    }
+    return is_added && (input->rank_count == 0 || add_scopes(merge, input)) &&
+           rm_merge_take_facts(merge, input) && !merge->strings.is_broken;
 }
 
 resmon_status rm_merge_add(struct rm_merge *merge, const struct resmon_run *run)
 {
     const resmon_run_node node = node_of_run(run);
     const resmon_run_rank rank = rank_of_run(run);
-    struct rm_merge_parts parts = {.run = run,
+    struct rm_merge_input input = {.run = run,
                                    .start_ns = start_of(run),
                                    .nodes = &node,
                                    .node_count = 1,
                                    .ranks = &rank,
                                    .rank_count = node.ranks,
                                    .is_merged = run->node_count > 0};
-    if (parts.is_merged) {
-        parts.nodes = run->nodes;
-        parts.node_count = run->node_count;
-        parts.ranks = run->ranks;
-        parts.rank_count = run->rank_count;
+    if (input.is_merged) {
+        input.nodes = run->nodes;
+        input.node_count = run->node_count;
+        input.ranks = run->ranks;
+        input.rank_count = run->rank_count;
     }
-    resmon_status status = rm_merge_speaker_check(merge, run);
-    status = status == RESMON_OK ? check_times(&parts) : status;
-    status = status == RESMON_OK ? check_ranks(merge, &parts) : status;
+    resmon_status status = rm_merge_check_job(merge, run);
+    status = status == RESMON_OK ? check_times(&input) : status;
+    status = status == RESMON_OK ? check_ranks(merge, &input) : status;
     if (status != RESMON_OK) {
         return status;
     }
-    parts.node_of = rm_alloc(parts.node_count, sizeof *parts.node_of);
-    parts.is_host_of = rm_alloc(parts.node_count, sizeof *parts.is_host_of);
-    parts.order = rm_alloc(parts.node_count, sizeof *parts.order);
-    bool is_added = parts.node_of != NULL && parts.is_host_of != NULL && parts.order != NULL &&
-                    add_parts(merge, &parts);
-    if (is_added && parts.rank_count == 0) {
-        take_end(merge, run);
-    }
-    rm_free(parts.node_of);
-    rm_free(parts.is_host_of);
-    rm_free(parts.order);
+    input.node_of = rm_alloc(input.node_count, sizeof *input.node_of);
+    input.is_host_of = rm_alloc(input.node_count, sizeof *input.is_host_of);
+    input.order = rm_alloc(input.node_count, sizeof *input.order);
+    bool is_added = input.node_of != NULL && input.is_host_of != NULL && input.order != NULL &&
+                    add_input(merge, &input);
+    rm_free(input.node_of);
+    rm_free(input.is_host_of);
+    rm_free(input.order);
     return is_added ? RESMON_OK : out_of_memory();
 }
 

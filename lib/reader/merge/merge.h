@@ -9,7 +9,7 @@
 #ifndef RM_MERGE_MERGE_H
 #define RM_MERGE_MERGE_H
 
-#include "merge/columns.h"
+#include "metric/metric.h"
 #include "run/run.h"
 #include "run/scope_sums.h"
 
@@ -18,14 +18,56 @@
 #define RM_MERGE_WIDTH INT64_C(1000000)  /* of a cell, times a power of two; ns */
 #define RM_MERGE_TAGS  4096U
 
+#define RM_MERGE_COLUMNS 80              /* at most */
+#define RM_MERGE_LONGEST (INT64_MAX / 8) /* of a run, in ns: 36 years */
+
 #define RM_MERGE_WATCHES 16 /* of a machine, one after the other */
 
-/* From when to when a run has the figures of a machine. */
+/* The metrics of a merged run are those of the view JOB of metric/views.def.  Of several devices,
+ * processes and nodes, shares (%, and time that tasks waited) are a mean; all others add up. */
+struct rm_merge_metric {
+    const struct rm_metric *metric;
+    const char *name;
+    bool is_counter;
+    bool is_share;   /* a mean over nodes and devices */
+    bool is_of_host; /* the same for all processes of a node */
+};
+
+struct rm_merge_metrics {
+    struct rm_merge_metric rows[RM_MERGE_COLUMNS];
+    size_t count;
+};
+
+/*
+ * Time is divided into cells of one width, which begin at multiples of it since 1970: so all nodes
+ * have the same cells, and halving their number is exact.  Rows of other widths are divided among
+ * cells by the time that they share: no second and no byte is lost or counted twice.
+ */
+struct rm_grid_cell {
+    double sum;       /* gauge: value times seconds; counter: growth */
+    double seconds;   /* in which the value is known */
+    double low, high; /* readings, of counters rates; NaN: none */
+};
+
+/* Adjacent cells: number first, first + 1, ... since 1970. */
+struct rm_grid_span {
+    int64_t first;
+    size_t count;
+};
+
+/* A metric of a node, from one or several runs. */
+struct rm_merge_column {
+    struct rm_grid_cell *cells; /* as many as its node's span has; NULL: no run had it */
+    uint64_t parts;             /* number of processes in it */
+    resmon_column statistics;   /* of the only process, or added up */
+};
+
+/* The time in which a run measured a machine. */
 struct rm_merge_watch {
     int64_t from_ns, to_ns;
 };
 
-/* Times are in ns since 1970 where those of the records are since the start of a run. */
+/* Times are in ns since 1970; those of the records are since the start of a run. */
 struct rm_merge_node {
     resmon_run_node node;
     struct rm_merge_watch watches[RM_MERGE_WATCHES];
@@ -34,26 +76,30 @@ struct rm_merge_node {
     struct rm_merge_column columns[RM_MERGE_COLUMNS];
 };
 
-/* That a rank was in a scope, and how long. */
+/* The wall time of a rank in a scope. */
 struct rm_merge_wall {
     uint32_t path, rank; /* indexes */
     double wall_ns;
 };
 
-/* What only one run can say: that of the lowest rank. */
-struct rm_merge_speaker {
+struct rm_merge_facts {
+    struct rm_fact *at;
+    size_t count, room;
+};
+
+/* What the merged run has from one run only: that of the lowest rank. */
+struct rm_merge_lowest {
     bool is_there;
     int64_t rank, start_ns, pid;
     const char *node;
     const char *label;
-    struct rm_fact *facts;
-    size_t fact_count, fact_room;
+    struct rm_merge_facts facts;
     resmon_run_tag *tags; /* since 1970 */
     size_t tag_count, tag_room;
 };
 
 struct rm_merge {
-    struct rm_arena strings;
+    struct rm_arena strings; /* a failed allocation sticks there */
     struct rm_merge_metrics metrics;
     int64_t width_ns; /* of cells: RM_MERGE_WIDTH, doubled as often as they need it */
     int64_t least_width_ns;
@@ -67,13 +113,12 @@ struct rm_merge {
     size_t wall_count, wall_room;
     resmon_run_source *sources;
     size_t source_count, source_room;
-    struct rm_fact *machine; /* that all runs agree on */
-    size_t machine_count, machine_room;
-    struct rm_merge_speaker speaker;
+    struct rm_merge_facts machine; /* that are the same in all runs */
+    struct rm_merge_lowest lowest;
     resmon_run_info info; /* sums */
-    resmon_run_end end;   /* the worst that monitors of machines have said; UNKNOWN: none has */
+    resmon_run_end end;   /* the worst that monitors of machines report; UNKNOWN: none does */
     resmon_run_usage usage;
-    uint64_t usages;           /* ranks of which that is */
+    uint64_t usages;           /* number of ranks that are in `usage` */
     struct rm_grid_cell *work; /* cells of a column that is added */
     size_t work_room;
 };
@@ -84,7 +129,7 @@ void rm_merge_begin(struct rm_merge *merge);
  * RESMON_ENOMEM: then the merge can only be freed. */
 resmon_status rm_merge_add(struct rm_merge *merge, const struct resmon_run *run);
 
-/** Says that the job has a node of this name, which is missing unless a run of it comes. */
+/** Adds a node of the job by its name: it is missing until a run of it is added. */
 resmon_status rm_merge_expect(struct rm_merge *merge, const char *node);
 
 /** Makes a run of all.  RESMON_ESTATE: nothing was added; RESMON_ENOMEM. */

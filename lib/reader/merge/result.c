@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "merge/result.h"
+#include "merge/steps.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -8,7 +8,6 @@
 
 #include "base/alloc.h"
 #include "base/compiler.h"
-#include "merge/columns.h"
 #include "merge/job_use.h"
 #include "run/record.h"
 #include "run/scope_sums.h"
@@ -152,20 +151,20 @@ static void rm_merge_column_fill(const struct rm_merge_whole *whole)
     settle(whole);
 }
 
-/* The run while it is filled, and where nodes and ranks went. */
+/* The run while it is filled.  A failed allocation sticks in the arenas of the run. */
 struct making {
     struct rm_merge *merge;
     struct resmon_run *run;
     int64_t start_ns, end_ns; /* since 1970 */
     uint32_t *nodes;          /* in their order: indexes of rm_merge.nodes */
     uint32_t *ranks;
-    uint32_t *place_of_node; /* where a node went */
+    uint32_t *place_of_node; /* by index of rm_merge.nodes: index in the run */
     uint32_t *place_of_rank;
 };
 
 static const char *copy(struct resmon_run *run, const char *text)
 {
-    return rm_arena_text(&run->strings, text, SIZE_MAX);
+    return rm_arena_keep(&run->strings, text, SIZE_MAX);
 }
 
 /* ---- order ---------------------------------------------------------------------------------- */
@@ -203,49 +202,48 @@ static int compare_ranks(const void *left, const void *right)
     return order != 0 ? order : compare_numbers(a->rank->pid, b->rank->pid);
 }
 
-static bool sort_nodes(struct making *making)
+static void sort_nodes(struct making *making)
 {
-    struct rm_merge *merge = making->merge;
+    const struct rm_merge *merge = making->merge;
+    struct rm_arena *working = &making->run->working;
     const struct rm_merge_node **sorted =
-        rm_alloc(merge->node_count, sizeof(const struct rm_merge_node *));
-    making->nodes = rm_alloc(merge->node_count, sizeof *making->nodes);
-    making->place_of_node = rm_alloc(merge->node_count, sizeof *making->place_of_node);
-    bool is_sorted = sorted != NULL && making->nodes != NULL && making->place_of_node != NULL;
-    for (size_t i = 0; i < merge->node_count && is_sorted; i++) {
+        rm_arena_alloc(working, merge->node_count, sizeof(const struct rm_merge_node *));
+    making->nodes = rm_arena_alloc(working, merge->node_count, sizeof *making->nodes);
+    making->place_of_node =
+        rm_arena_alloc(working, merge->node_count, sizeof *making->place_of_node);
+    if (working->is_broken) {
+        return;
+    }
+    for (size_t i = 0; i < merge->node_count; i++) {
         sorted[i] = &merge->nodes[i];
     }
-    if (is_sorted) {
-        qsort(sorted, merge->node_count, sizeof(const struct rm_merge_node *), compare_nodes);
-    }
-    for (size_t i = 0; i < merge->node_count && is_sorted; i++) {
+    qsort(sorted, merge->node_count, sizeof(const struct rm_merge_node *), compare_nodes);
+    for (size_t i = 0; i < merge->node_count; i++) {
         making->nodes[i] = (uint32_t)(sorted[i] - merge->nodes);
         making->place_of_node[making->nodes[i]] = (uint32_t)i;
     }
-    rm_free(sorted);
-    return is_sorted;
 }
 
-static bool sort_ranks(struct making *making)
+static void sort_ranks(struct making *making)
 {
-    struct rm_merge *merge = making->merge;
+    const struct rm_merge *merge = making->merge;
+    struct rm_arena *working = &making->run->working;
     size_t count = merge->rank_count;
-    struct ranked *sorted = rm_alloc(count + 1, sizeof *sorted);
-    making->ranks = rm_alloc(count + 1, sizeof *making->ranks);
-    making->place_of_rank = rm_alloc(count + 1, sizeof *making->place_of_rank);
-    bool is_sorted = sorted != NULL && making->ranks != NULL && making->place_of_rank != NULL;
-    for (size_t i = 0; i < count && is_sorted; i++) {
+    struct ranked *sorted = rm_arena_alloc(working, count, sizeof *sorted);
+    making->ranks = rm_arena_alloc(working, count, sizeof *making->ranks);
+    making->place_of_rank = rm_arena_alloc(working, count, sizeof *making->place_of_rank);
+    if (working->is_broken) {
+        return;
+    }
+    for (size_t i = 0; i < count; i++) {
         const resmon_run_rank *rank = &merge->ranks[i];
         sorted[i] = (struct ranked){rank, making->place_of_node[rank->node], (uint32_t)i};
     }
-    if (is_sorted) {
-        qsort(sorted, count, sizeof *sorted, compare_ranks);
-    }
-    for (size_t i = 0; i < count && is_sorted; i++) {
+    qsort(sorted, count, sizeof *sorted, compare_ranks);
+    for (size_t i = 0; i < count; i++) {
         making->ranks[i] = sorted[i].index;
         making->place_of_rank[sorted[i].index] = (uint32_t)i;
     }
-    rm_free(sorted);
-    return is_sorted;
 }
 
 /* ---- nodes and ranks ------------------------------------------------------------------------ */
@@ -266,7 +264,7 @@ static void find_times(struct making *making)
     }
 }
 
-static bool put_node(struct making *making, const resmon_run_node *from)
+static void put_node(struct making *making, const resmon_run_node *from)
 {
     struct resmon_run *run = making->run;
     resmon_run_node *node = &run->nodes[run->node_count++];
@@ -278,11 +276,9 @@ static bool put_node(struct making *making, const resmon_run_node *from)
     node->cpu_model = copy(run, from->cpu_model);
     node->gpu_model = copy(run, from->gpu_model);
     node->kernel = copy(run, from->kernel);
-    return node->name != NULL && node->state != NULL && node->cpu_model != NULL &&
-           node->gpu_model != NULL && node->kernel != NULL;
 }
 
-static bool put_rank(struct making *making, const resmon_run_rank *from)
+static void put_rank(struct making *making, const resmon_run_rank *from)
 {
     struct resmon_run *run = making->run;
     resmon_run_rank *rank = &run->ranks[run->rank_count++];
@@ -292,23 +288,20 @@ static bool put_rank(struct making *making, const resmon_run_rank *from)
     rank->name = copy(run, from->name);
     rank->state = copy(run, from->state);
     rank->text = copy(run, from->text);
-    return rank->name != NULL && rank->state != NULL && rank->text != NULL;
 }
 
-static bool put_nodes_and_ranks(struct making *making)
+static void put_nodes_and_ranks(struct making *making)
 {
     const struct rm_merge *merge = making->merge;
     struct resmon_run *run = making->run;
     run->nodes = rm_arena_alloc(&run->strings, merge->node_count, sizeof *run->nodes);
     run->ranks = rm_arena_alloc(&run->strings, merge->rank_count, sizeof *run->ranks);
-    bool is_put = run->nodes != NULL && run->ranks != NULL;
-    for (size_t i = 0; i < merge->node_count && is_put; i++) {
-        is_put = put_node(making, &merge->nodes[making->nodes[i]].node);
+    for (size_t i = 0; i < merge->node_count && run->nodes != NULL; i++) {
+        put_node(making, &merge->nodes[making->nodes[i]].node);
     }
-    for (size_t i = 0; i < merge->rank_count && is_put; i++) {
-        is_put = put_rank(making, &merge->ranks[making->ranks[i]]);
+    for (size_t i = 0; i < merge->rank_count && run->ranks != NULL; i++) {
+        put_rank(making, &merge->ranks[making->ranks[i]]);
     }
-    return is_put;
 }
 
 /* ---- the run as a whole --------------------------------------------------------------------- */
@@ -366,14 +359,14 @@ static resmon_run_end end_of(const struct rm_merge *merge, struct resmon_run *ru
     return end;
 }
 
-static bool put_info(struct making *making)
+static void put_info(struct making *making)
 {
     const struct rm_merge *merge = making->merge;
     struct resmon_run *run = making->run;
     run->info = merge->info;
     run->info.struct_size = sizeof run->info;
     run->info.state = state_of(run);
-    run->info.label = copy(run, merge->speaker.label);
+    run->info.label = copy(run, merge->lowest.label);
     run->info.start_realtime_ns = making->start_ns;
     run->info.duration_ns = making->end_ns - making->start_ns;
     run->info.stride = 1;
@@ -384,32 +377,28 @@ static bool put_info(struct making *making)
         run->usage = merge->usage;
         run->usage.struct_size = sizeof run->usage;
     }
-    return run->info.label != NULL;
 }
 
 /* ---- facts ---------------------------------------------------------------------------------- */
 
-static bool put_fact(struct resmon_run *run, const struct rm_fact *from)
+static void put_fact(struct resmon_run *run, const struct rm_fact *from)
 {
-    struct rm_fact *fact = &run->facts[run->fact_count++];
-    fact->kind = from->kind;
-    fact->group = copy(run, from->group);
-    fact->key = copy(run, from->key);
-    fact->value = copy(run, from->value);
-    return fact->group != NULL && fact->key != NULL && fact->value != NULL;
+    run->facts[run->fact_count++] = (struct rm_fact){.group = copy(run, from->group),
+                                                     .key = copy(run, from->key),
+                                                     .value = copy(run, from->value),
+                                                     .kind = from->kind};
 }
 
-static bool put_number(struct resmon_run *run, const char *group, const char *key, double number)
+static void put_number(struct resmon_run *run, const char *group, const char *key, double number)
 {
     char text[RM_FACT_NUMBER_BYTES];
-    if (isnan(number) || fabs(number) >= RM_FACT_NUMBER_LIMIT) {
-        return true;
+    if (!isnan(number) && fabs(number) < RM_FACT_NUMBER_LIMIT) {
+        rm_facts_print_number(number, text);
+        put_fact(run, &(struct rm_fact){group, key, text, RM_FACT_NUMBER});
     }
-    rm_facts_print_number(number, text);
-    return put_fact(run, &(struct rm_fact){group, key, text, RM_FACT_NUMBER});
 }
 
-/* Of the nodes that are there. */
+/* Sum of a member over the nodes on which it is known. */
 static double sum_over_nodes(const struct resmon_run *run, size_t offset)
 {
     double sum = RM_NAN, value;
@@ -420,8 +409,8 @@ static double sum_over_nodes(const struct resmon_run *run, size_t offset)
     return sum;
 }
 
-/* What the run was on, in the place of a host's name. */
-static bool put_host_name(struct resmon_run *run)
+/* The name of the only node; of several nodes, their number. */
+static void put_host_name(struct resmon_run *run)
 {
     char text[32];
     const char *name = text;
@@ -429,67 +418,58 @@ static bool put_host_name(struct resmon_run *run)
     if (run->node_count == 1) {
         name = run->nodes[0].name;
     }
-    return put_fact(run, &(struct rm_fact){"machine", "host_name", name, RM_FACT_TEXT});
+    put_fact(run, &(struct rm_fact){"machine", "host_name", name, RM_FACT_TEXT});
 }
 
-static bool put_facts(struct making *making)
+static void put_facts(struct making *making)
 {
     enum { MORE = 5 };
     const struct rm_merge *merge = making->merge;
-    const struct rm_merge_speaker *speaker = &merge->speaker;
+    const struct rm_merge_lowest *lowest = &merge->lowest;
     struct resmon_run *run = making->run;
-    size_t count = speaker->fact_count + merge->machine_count + MORE;
-    bool is_put = true;
+    size_t count = lowest->facts.count + merge->machine.count + MORE;
     run->facts = rm_arena_alloc(&run->strings, count, sizeof *run->facts);
     if (run->facts == NULL) {
-        return false;
+        return;
     }
-    for (size_t i = 0; i < speaker->fact_count && is_put; i++) {
-        is_put = put_fact(run, &speaker->facts[i]);
+    for (size_t i = 0; i < lowest->facts.count; i++) {
+        put_fact(run, &lowest->facts.at[i]);
     }
-    for (size_t i = 0; i < merge->machine_count && is_put; i++) {
-        is_put = put_fact(run, &merge->machine[i]);
+    for (size_t i = 0; i < merge->machine.count; i++) {
+        put_fact(run, &merge->machine.at[i]);
     }
-    return is_put && put_host_name(run) &&
-           put_number(run, "machine", "cpus",
-                      sum_over_nodes(run, offsetof(resmon_run_node, cpus))) &&
-           put_number(run, "machine", "memory_bytes",
-                      sum_over_nodes(run, offsetof(resmon_run_node, memory_bytes))) &&
-           put_number(run, "machine", "gpus",
-                      sum_over_nodes(run, offsetof(resmon_run_node, gpus))) &&
-           put_number(run, "settings", RM_FACT_MERGED_INTERVAL, (double)merge->width_ns / 1e6);
+    put_host_name(run);
+    put_number(run, "machine", "cpus", sum_over_nodes(run, offsetof(resmon_run_node, cpus)));
+    put_number(run, "machine", "memory_bytes",
+               sum_over_nodes(run, offsetof(resmon_run_node, memory_bytes)));
+    put_number(run, "machine", "gpus", sum_over_nodes(run, offsetof(resmon_run_node, gpus)));
+    put_number(run, "settings", RM_FACT_MERGED_INTERVAL, (double)merge->width_ns / 1e6);
 }
 
-static bool put_sources(struct making *making)
+static void put_sources(struct making *making)
 {
     const struct rm_merge *merge = making->merge;
     struct resmon_run *run = making->run;
-    bool is_put = true;
     run->sources = rm_arena_alloc(&run->strings, merge->source_count, sizeof *run->sources);
-    for (size_t i = 0; i < merge->source_count && run->sources != NULL && is_put; i++) {
+    run->source_count = run->sources != NULL ? merge->source_count : 0;
+    for (size_t i = 0; i < run->source_count; i++) {
         run->sources[i] = merge->sources[i];
         run->sources[i].name = copy(run, merge->sources[i].name);
         run->sources[i].reason = copy(run, merge->sources[i].reason);
-        is_put = run->sources[i].name != NULL && run->sources[i].reason != NULL;
-        run->source_count++;
     }
-    return run->sources != NULL && is_put;
 }
 
-static bool put_tags(struct making *making)
+static void put_tags(struct making *making)
 {
-    const struct rm_merge_speaker *speaker = &making->merge->speaker;
+    const struct rm_merge_lowest *lowest = &making->merge->lowest;
     struct resmon_run *run = making->run;
-    bool is_put = true;
-    run->tags = rm_arena_alloc(&run->strings, speaker->tag_count, sizeof *run->tags);
-    for (size_t i = 0; i < speaker->tag_count && run->tags != NULL && is_put; i++) {
-        run->tags[i] = speaker->tags[i];
+    run->tags = rm_arena_alloc(&run->strings, lowest->tag_count, sizeof *run->tags);
+    run->tag_count = run->tags != NULL ? lowest->tag_count : 0;
+    for (size_t i = 0; i < run->tag_count; i++) {
+        run->tags[i] = lowest->tags[i];
         run->tags[i].t_ns -= making->start_ns;
-        run->tags[i].label = copy(run, speaker->tags[i].label);
-        is_put = run->tags[i].label != NULL;
-        run->tag_count++;
+        run->tags[i].label = copy(run, lowest->tags[i].label);
     }
-    return run->tags != NULL && is_put;
 }
 
 /* ---- scopes --------------------------------------------------------------------------------- */
@@ -498,7 +478,7 @@ static bool put_scopes(struct making *making)
 {
     struct rm_merge *merge = making->merge;
     struct resmon_run *run = making->run;
-    if (!rm_run_paths_put(&merge->paths, run)) {
+    if (rm_run_is_broken(run) || !rm_run_paths_put(&merge->paths, run)) {
         return false;
     }
     size_t count = run->scope_count * run->rank_count;
@@ -573,7 +553,7 @@ static void fill_rows(const struct making *making, const struct rm_merge_metric 
     }
 }
 
-static bool begin_column(struct making *making, const struct rm_merge_metric *metric,
+static void begin_column(struct making *making, const struct rm_merge_metric *metric,
                          const char *instance, int32_t level)
 {
     struct resmon_run *run = making->run;
@@ -585,18 +565,15 @@ static bool begin_column(struct making *making, const struct rm_merge_metric *me
     column->level = level;
     column->instance = copy(run, instance);
     column->source = copy(run, column->source);
-    return column->instance != NULL && column->source != NULL;
 }
 
-static bool put_node_column(struct making *making, const struct rm_merge_metric *metric,
+static void put_node_column(struct making *making, const struct rm_merge_metric *metric,
                             const struct rm_merge_node *node, const struct rm_merge_column *from)
 {
     struct resmon_run *run = making->run;
     size_t target = run->column_count;
     run->columns[target] = from->statistics;
-    if (!begin_column(making, metric, node->node.name, metric->metric->level)) {
-        return false;
-    }
+    begin_column(making, metric, node->node.name, metric->metric->level);
     fill_rows(making, metric, node, from, target);
     if (from->parts > 1) {
         rm_merge_column_settle(run, target);
@@ -605,46 +582,40 @@ static bool put_node_column(struct making *making, const struct rm_merge_metric 
         column->duration_s = seconds;
         column->mean = seconds > 0.0 ? column->integral / seconds : column->last;
     }
-    return true;
 }
 
-/* How much a node's share counts. */
+/* The weight of a node in a mean of shares. */
 static double weight_of(const struct rm_merge_metric *metric, const resmon_run_node *node)
 {
     double weight = metric->metric->level == RESMON_LEVEL_DEVICE ? node->gpus : node->cpus;
     return weight > 0.0 ? weight : 1.0;
 }
 
-/* The column of all nodes stands before those of each; it is filled when these are there. */
-static bool put_metric(struct making *making, size_t metric_index, double *weights)
+/* The column of all nodes comes before the columns of each node, from which it is computed. */
+static void put_metric(struct making *making, size_t metric_index, double *weights)
 {
     const struct rm_merge *merge = making->merge;
     const struct rm_merge_metric *metric = &merge->metrics.rows[metric_index];
     struct resmon_run *run = making->run;
     size_t target = run->column_count++, count = 0;
-    bool is_put = true;
-    for (size_t i = 0; i < merge->node_count && is_put; i++) {
+    for (size_t i = 0; i < merge->node_count; i++) {
         const struct rm_merge_node *node = &merge->nodes[making->nodes[i]];
         const struct rm_merge_column *from = &node->columns[metric_index];
         if (from->parts > 0) {
             weights[count++] = weight_of(metric, &node->node);
-            is_put = put_node_column(making, metric, node, from);
+            put_node_column(making, metric, node, from);
         }
-    }
-    if (!is_put) {
-        return false;
     }
     size_t end = run->column_count;
     run->column_count = target;
     run->columns[target].source = run->columns[target + 1].source;
-    is_put = begin_column(making, metric, "", RESMON_LEVEL_JOB);
+    begin_column(making, metric, "", RESMON_LEVEL_JOB);
     run->column_count = end;
     rm_merge_column_fill(&(struct rm_merge_whole){run, metric, weights, target, count});
-    return is_put;
 }
 
-/* Rows are the cells, the first and last as far as there was a node. */
-static bool put_times(struct making *making)
+/* Rows are the cells; the first and the last one are cut to the time of the run. */
+static void put_times(struct making *making)
 {
     const struct rm_merge *merge = making->merge;
     struct resmon_run *run = making->run;
@@ -653,7 +624,7 @@ static bool put_times(struct making *making)
     run->t_last = rm_arena_alloc(&run->strings, rows, sizeof *run->t_last);
     run->row_samples = rm_arena_alloc(&run->strings, rows, sizeof *run->row_samples);
     if (run->t_first == NULL || run->t_last == NULL || run->row_samples == NULL) {
-        return false;
+        return;
     }
     for (size_t i = 0; i < rows; i++) {
         int64_t from_ns = (merge->span.first + (int64_t)i) * merge->width_ns;
@@ -664,10 +635,9 @@ static bool put_times(struct making *making)
         run->row_samples[i] = 1;
     }
     run->row_count = rows;
-    return true;
 }
 
-static bool put_columns(struct making *making)
+static void put_columns(struct making *making)
 {
     const struct rm_merge *merge = making->merge;
     struct resmon_run *run = making->run;
@@ -679,32 +649,41 @@ static bool put_columns(struct making *making)
     size_t numbers = count * RM_SERIES_KINDS * run->row_count;
     run->columns = rm_arena_alloc(&run->strings, count, sizeof *run->columns);
     run->values = rm_arena_alloc(&run->strings, numbers, sizeof *run->values);
-    double *weights = rm_alloc(merge->node_count, sizeof *weights);
-    bool is_put = run->columns != NULL && run->values != NULL && weights != NULL;
-    for (size_t i = 0; i < numbers && is_put; i++) {
+    double *weights = rm_arena_alloc(&run->working, merge->node_count, sizeof *weights);
+    if (rm_run_is_broken(run)) {
+        return;
+    }
+    for (size_t i = 0; i < numbers; i++) {
         run->values[i] = RM_NAN;
     }
-    for (size_t i = 0; i < merge->metrics.count && is_put; i++) {
-        is_put = nodes_with(merge, i) == 0 || put_metric(making, i, weights);
+    for (size_t i = 0; i < merge->metrics.count; i++) {
+        if (nodes_with(merge, i) > 0) {
+            put_metric(making, i, weights);
+        }
     }
-    rm_free(weights);
-    return is_put;
 }
 
 bool rm_merge_fill(struct rm_merge *merge, struct resmon_run *run)
 {
     struct making making = {.merge = merge, .run = run};
     find_times(&making);
-    bool is_put = sort_nodes(&making) && sort_ranks(&making) && put_nodes_and_ranks(&making) &&
-                  put_info(&making) && put_facts(&making) && put_sources(&making) &&
-                  put_tags(&making) && put_scopes(&making) && put_times(&making) &&
-                  put_columns(&making);
+    sort_nodes(&making);
+    sort_ranks(&making);
+    if (rm_run_is_broken(run)) {
+        return false;
+    }
+    put_nodes_and_ranks(&making);
+    put_info(&making);
+    put_facts(&making);
+    put_sources(&making);
+    put_tags(&making);
+    bool is_put = put_scopes(&making);
+    put_times(&making);
+    put_columns(&making);
+    is_put = is_put && !rm_run_is_broken(run);
+    rm_arena_free(&run->working);
     if (is_put) {
         rm_run_find_node_use(run);
     }
-    rm_free(making.nodes);
-    rm_free(making.ranks);
-    rm_free(making.place_of_node);
-    rm_free(making.place_of_rank);
     return is_put;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "names/demangle.h"
+#include "names/names.h"
 
 #include <stdint.h>
 #include <stdio.h>
@@ -13,11 +13,11 @@
 /* ---- names of Rust --------------------------------------------------------------------------- */
 
 #define MOST_DEPTH 96
-#define MOST_STEPS 10000U /* what was read before may be named again and again */
+#define MOST_STEPS 10000U /* back references may be nested without end */
 
-/* A symbol that is being read, and what it becomes. */
+/* A symbol while it is parsed, and its name. */
 struct reader {
-    const char *start; /* behind "_R": places in it are counted from there */
+    const char *start; /* behind "_R": back references are offsets from here */
     const char *at;
     char *text;
     size_t used, room;
@@ -105,9 +105,9 @@ struct name {
 static struct name read_name(struct reader *reader)
 {
     size_t length = 0;
-    (void)take(reader, 'u'); /* letters beyond ASCII stay as they are written */
+    (void)take(reader, 'u'); /* letters beyond ASCII stay in Punycode */
     reader->is_broken |= *reader->at < '0' || *reader->at > '9';
-    if (take(reader, '0')) { /* a number of one digit; the next one is another's */
+    if (take(reader, '0')) { /* the number ends here; a digit behind it belongs to the name */
         return (struct name){reader->at, 0};
     }
     while (*reader->at >= '0' && *reader->at <= '9' && length < 4096) {
@@ -120,7 +120,7 @@ static struct name read_name(struct reader *reader)
     return name;
 }
 
-/* What was read before: by `read`, at the place that is told. */
+/* A back reference: parses the earlier offset by `read`. */
 static void read_again(struct reader *reader, void (*read)(struct reader *reader))
 {
     const char *here = reader->at - 1;
@@ -181,7 +181,7 @@ static void read_constant(struct reader *reader)
     }
 }
 
-/* Until 'E'. */
+/* A list that ends with 'E'. */
 static void read_list(struct reader *reader, void (*read)(struct reader *reader))
 {
     for (unsigned i = 0; !reader->is_broken && !take(reader, 'E'); i++) {
@@ -223,7 +223,7 @@ static void read_dynamic(struct reader *reader)
     for (unsigned i = 0; !reader->is_broken && !take(reader, 'E'); i++) {
         put_text(reader, i > 0 ? " + " : "");
         read_path(reader, false);
-        while (take(reader, 'p')) { /* what types of the trait are */
+        while (take(reader, 'p')) { /* associated types of the trait */
             (void)read_name(reader);
             reader->quiet++;
             read_type(reader);
@@ -319,7 +319,7 @@ static void read_argument(struct reader *reader)
     }
 }
 
-/* Closures and the like have no name, but a number. */
+/* Closures and other unnamed items have a number. */
 static void put_special(struct reader *reader, char kind, struct name name, uint64_t number)
 {
     put_text(reader, kind == 'C' ? "::{closure" : kind == 'S' ? "::{shim" : "::{");
@@ -444,7 +444,7 @@ static bool is_hash(const char *text)
            strspn(text + 3, "0123456789abcdef") == 16;
 }
 
-/* The texts are never longer than the signs. */
+/* The replaced texts are never longer than the escapes. */
 void rm_rust_name_mend(char *text)
 {
     size_t length = strlen(text);
@@ -456,7 +456,9 @@ void rm_rust_name_mend(char *text)
     for (const char *from = text; *from != '\0';) {
         size_t i = 0;
         bool is_first = to == text || to[-1] == ':';
-        from += is_first && *from == '_' && from[1] == '$' ? 1 : 0; /* put before a sign there */
+        from += is_first && *from == '_' && from[1] == '$'
+                    ? 1
+                    : 0; /* the underscore was added in front of an escape */
         while (i < RM_ARRAY_LEN(signs) &&
                strncmp(from, signs[i].sign, strlen(signs[i].sign)) != 0) {
             i++;
@@ -474,10 +476,10 @@ void rm_rust_name_mend(char *text)
 
 /* ---- names of any language ------------------------------------------------------------------- */
 
-/* By the C++ ABI: memory of malloc(), or NULL. */
+/* The demangler of the C++ ABI returns memory of malloc(), or NULL. */
 static char *(*demangle)(const char *name, char *buffer, size_t *length, int *status);
 
-/* When the first such name turns up. */
+/* Looks for the demangler at the first mangled name. */
 static void load(void)
 {
     static bool is_tried;
@@ -505,5 +507,5 @@ void rm_demangle(const char *name, char *text, size_t room)
         rm_rust_name_mend(demangled);
     }
     (void)rm_text_set(text, room, demangled != NULL ? demangled : name);
-    free(demangled); /* not ours */
+    free(demangled); /* memory of the C library */
 }

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #define _GNU_SOURCE /* memfd_create */
 
-#include "names/dwfl.h"
+#include "names/names.h"
 
+#include <dwarf.h>
+#include <elfutils/libdw.h>
+#include <elfutils/libdwfl.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
@@ -18,54 +21,97 @@
 #include "base/compiler.h"
 #include "base/status.h"
 #include "base/text.h"
-#include "names/libdw.h"
 #include "os/library.h"
 #include "os/proc_pid.h"
-#include "os/vdso.h"
+
+/* ---- libdw ----------------------------------------------------------------------------------- */
+
+/* The functions of libdw, with libdwfl in it, and of libelf that are used here. */
+#define LIBDW_FUNCTIONS(FUNCTION)          \
+    FUNCTION(dwfl_begin)                   \
+    FUNCTION(dwfl_end)                     \
+    FUNCTION(dwfl_errmsg)                  \
+    FUNCTION(dwfl_report_begin)            \
+    FUNCTION(dwfl_report_elf)              \
+    FUNCTION(dwfl_report_end)              \
+    FUNCTION(dwfl_standard_find_debuginfo) \
+    FUNCTION(dwfl_offline_section_address) \
+    FUNCTION(dwfl_module_build_id)         \
+    FUNCTION(dwfl_module_getelf)           \
+    FUNCTION(dwfl_module_getsymtab)        \
+    FUNCTION(dwfl_module_getsym_info)      \
+    FUNCTION(dwfl_module_getdwarf)         \
+    FUNCTION(dwarf_get_units)              \
+    FUNCTION(dwarf_cu_info)                \
+    FUNCTION(dwarf_dieoffset)              \
+    FUNCTION(dwarf_tag)                    \
+    FUNCTION(dwarf_child)                  \
+    FUNCTION(dwarf_siblingof)              \
+    FUNCTION(dwarf_ranges)                 \
+    FUNCTION(dwarf_attr)                   \
+    FUNCTION(dwarf_attr_integrate)         \
+    FUNCTION(dwarf_formstring)             \
+    FUNCTION(dwarf_formudata)              \
+    FUNCTION(dwarf_getsrc_die)             \
+    FUNCTION(dwarf_lineno)                 \
+    FUNCTION(dwarf_linesrc)                \
+    FUNCTION(dwarf_getsrcfiles)            \
+    FUNCTION(dwarf_filesrc)                \
+    FUNCTION(elf_getscn)                   \
+    FUNCTION(elf_nextscn)                  \
+    FUNCTION(elf_getshdrstrndx)            \
+    FUNCTION(elf_strptr)                   \
+    FUNCTION(gelf_getshdr)
+
+static struct {
+#define FUNCTION(name) __typeof__(name) *name;
+    LIBDW_FUNCTIONS(FUNCTION)
+#undef FUNCTION
+} dw;
 
 /* ---- lines and inlined functions ------------------------------------------------------------- */
 
-#define RM_CHAIN_END UINT32_MAX
+#define CHAIN_END UINT32_MAX
 
-/* A function that has code, or was inlined. */
-struct rm_chain_node {
-    uint32_t parent;    /* that it was inlined into; RM_CHAIN_END: it is called */
-    uint32_t function;  /* text */
-    uint32_t call_file; /* text: where the parent has the call */
+/* A function with code, or an inlined one. */
+struct chain_node {
+    uint32_t parent;    /* the function that it is inlined into; CHAIN_END: none */
+    uint32_t function;  /* number of its name */
+    uint32_t call_file; /* number of the file of the call in the parent */
     uint32_t call_line;
-    bool is_linked; /* the name is the linker's, and not only the source's */
+    bool is_linked; /* the name is the linkage name */
 };
 
-struct rm_chain_address {
-    uint32_t node, depth; /* the innermost that it is in; RM_CHAIN_END: none */
+struct chain_address {
+    uint32_t node, depth; /* the innermost function with the address; CHAIN_END: none */
     uint32_t file, line;
     bool has_line;
 };
 
-struct rm_chains {
+struct chains {
     const uint64_t *addresses; /* ascending */
     size_t count;
-    uint64_t bias; /* an address less this is one of the debug information */
+    uint64_t bias; /* subtracted from an address gives one of the debug information */
     struct rm_names_results *results;
-    struct rm_chain_address *found; /* by address */
-    struct rm_chain_node *nodes;
+    struct chain_address *found; /* by address */
+    struct chain_node *nodes;
     size_t node_count, node_room;
 };
 
-#define MOST_DEPTH 128 /* of entries in one another: what lies deeper has no names of its own */
+#define MOST_DEPTH 128 /* of nested entries; deeper functions have no names */
 
-/* Before anything else: nothing was found. */
-static void rm_chains_open(struct rm_chains *chains, const uint64_t *addresses, size_t count,
-                           struct rm_names_results *results)
+/* Begins with no functions found. */
+static void chains_open(struct chains *chains, const uint64_t *addresses, size_t count,
+                        struct rm_names_results *results)
 {
-    *chains = (struct rm_chains){.addresses = addresses, .count = count, .results = results};
+    *chains = (struct chains){.addresses = addresses, .count = count, .results = results};
     chains->found = rm_names_must(rm_alloc(count + 1, sizeof *chains->found));
     for (size_t i = 0; i < count; i++) {
-        chains->found[i].node = RM_CHAIN_END;
+        chains->found[i].node = CHAIN_END;
     }
 }
 
-static void rm_chains_free(struct rm_chains *chains)
+static void chains_free(struct chains *chains)
 {
     rm_free(chains->found);
     rm_free(chains->nodes);
@@ -74,7 +120,7 @@ static void rm_chains_free(struct rm_chains *chains)
 /* ---- functions, and what was inlined into them ------------------------------------------- */
 
 /* The first address that is not below `low`. */
-static size_t lower_bound(const struct rm_chains *chains, uint64_t low)
+static size_t lower_bound(const struct chains *chains, uint64_t low)
 {
     size_t from = 0, past = chains->count;
     while (from < past) {
@@ -91,51 +137,50 @@ static size_t lower_bound(const struct rm_chains *chains, uint64_t low)
 static const char *text_of(Dwarf_Die *die, unsigned name)
 {
     Dwarf_Attribute attribute;
-    return rm_dw.dwarf_attr_integrate(die, name, &attribute) != NULL
-               ? rm_dw.dwarf_formstring(&attribute)
-               : NULL;
+    return dw.dwarf_attr_integrate(die, name, &attribute) != NULL ? dw.dwarf_formstring(&attribute)
+                                                                  : NULL;
 }
 
 static uint32_t number_of(Dwarf_Die *die, unsigned name)
 {
     Dwarf_Attribute attribute;
     Dwarf_Word value = 0;
-    if (rm_dw.dwarf_attr(die, name, &attribute) == NULL ||
-        rm_dw.dwarf_formudata(&attribute, &value) != 0) {
+    if (dw.dwarf_attr(die, name, &attribute) == NULL ||
+        dw.dwarf_formudata(&attribute, &value) != 0) {
         return 0;
     }
     return value <= INT32_MAX ? (uint32_t)value : 0;
 }
 
-static uint32_t file_of(struct rm_chains *chains, Dwarf_Die *unit, uint32_t index)
+static uint32_t file_of(struct chains *chains, Dwarf_Die *unit, uint32_t index)
 {
     Dwarf_Files *files = NULL;
     size_t count = 0;
-    return rm_dw.dwarf_getsrcfiles(unit, &files, &count) == 0 && index < count
-               ? rm_names_text(chains->results, rm_dw.dwarf_filesrc(files, index, NULL, NULL))
+    return dw.dwarf_getsrcfiles(unit, &files, &count) == 0 && index < count
+               ? rm_names_text(chains->results, dw.dwarf_filesrc(files, index, NULL, NULL))
                : 0;
 }
 
-/* Where the walk through the entries of a unit is. */
+/* The state of the walk through the entries of a unit. */
 struct scope {
     Dwarf_Die *unit;
-    size_t from, to;   /* addresses that may be in it */
+    size_t from, to;   /* indexes of the addresses that may be in it */
     uint32_t function; /* node */
     uint32_t depth;
 };
 
-static uint32_t add_node(struct rm_chains *chains, const struct scope *scope, Dwarf_Die *die)
+static uint32_t add_node(struct chains *chains, const struct scope *scope, Dwarf_Die *die)
 {
-    bool is_inlined = rm_dw.dwarf_tag(die) == DW_TAG_inlined_subroutine;
+    bool is_inlined = dw.dwarf_tag(die) == DW_TAG_inlined_subroutine;
     const char *name = text_of(die, DW_AT_linkage_name);
     if (name == NULL) {
         name = text_of(die, DW_AT_MIPS_linkage_name);
     }
-    struct rm_chain_node node = {.parent = is_inlined ? scope->function : RM_CHAIN_END,
-                                 .is_linked = name != NULL};
+    struct chain_node node = {.parent = is_inlined ? scope->function : CHAIN_END,
+                              .is_linked = name != NULL};
     node.function =
         rm_names_function(chains->results, name != NULL ? name : text_of(die, DW_AT_name));
-    if (node.parent != RM_CHAIN_END) {
+    if (node.parent != CHAIN_END) {
         node.call_file = file_of(chains, scope->unit, number_of(die, DW_AT_call_file));
         node.call_line = number_of(die, DW_AT_call_line);
     }
@@ -145,9 +190,9 @@ static uint32_t add_node(struct rm_chains *chains, const struct scope *scope, Dw
     return (uint32_t)chains->node_count++;
 }
 
-/* What of the scope's addresses is in a range. */
-static bool cut(const struct rm_chains *chains, const struct scope *scope, uint64_t low,
-                uint64_t high, size_t *ret_from, size_t *ret_to)
+/* The scope's addresses in a range. */
+static bool cut(const struct chains *chains, const struct scope *scope, uint64_t low, uint64_t high,
+                size_t *ret_from, size_t *ret_to)
 {
     size_t from = lower_bound(chains, low), to = high > low ? lower_bound(chains, high) : from;
     *ret_from = from > scope->from ? from : scope->from;
@@ -155,24 +200,24 @@ static bool cut(const struct rm_chains *chains, const struct scope *scope, uint6
     return *ret_from < *ret_to;
 }
 
-/* A function: the addresses in its ranges are of it.  False: there are none. */
-static bool enter(struct rm_chains *chains, struct scope *scope, Dwarf_Die *die)
+/* Assigns a function to the addresses in its ranges.  False: there are none. */
+static bool enter(struct chains *chains, struct scope *scope, Dwarf_Die *die)
 {
     Dwarf_Addr base = 0, low = 0, high = 0;
     ptrdiff_t at = 0;
-    uint32_t node = RM_CHAIN_END;
+    uint32_t node = CHAIN_END;
     struct scope inner = *scope;
     inner.from = chains->count;
     inner.to = 0;
-    while ((at = rm_dw.dwarf_ranges(die, at, &base, &low, &high)) > 0) {
+    while ((at = dw.dwarf_ranges(die, at, &base, &low, &high)) > 0) {
         size_t from, to;
         if (!cut(chains, scope, low + chains->bias, high + chains->bias, &from, &to)) {
             continue;
         }
-        node = node != RM_CHAIN_END ? node : add_node(chains, scope, die);
+        node = node != CHAIN_END ? node : add_node(chains, scope, die);
         for (size_t i = from; i < to; i++) {
-            struct rm_chain_address *address = &chains->found[i];
-            if (address->node == RM_CHAIN_END || address->depth <= scope->depth) {
+            struct chain_address *address = &chains->found[i];
+            if (address->node == CHAIN_END || address->depth <= scope->depth) {
                 address->node = node;
                 address->depth = scope->depth;
             }
@@ -182,10 +227,10 @@ static bool enter(struct rm_chains *chains, struct scope *scope, Dwarf_Die *die)
     }
     inner.function = node;
     *scope = inner;
-    return node != RM_CHAIN_END;
+    return node != CHAIN_END;
 }
 
-/* Whether functions with code may be in it. */
+/* Whether an entry may contain functions with code. */
 static bool holds_functions(int tag)
 {
     static const int tags[] = {
@@ -200,15 +245,16 @@ static bool holds_functions(int tag)
     return false;
 }
 
-/* An entry that claims to be followed by one before it, or in another unit, is the last. */
-static void walk(struct rm_chains *chains, const struct scope *outer, Dwarf_Die *parent)
+/* In damaged files the next entry may be in front of this one or in another unit: then the walk
+ * ends. */
+static void walk(struct chains *chains, const struct scope *outer, Dwarf_Die *parent)
 {
     Dwarf_Die die;
-    if (outer->depth >= MOST_DEPTH || rm_dw.dwarf_child(parent, &die) != 0) {
+    if (outer->depth >= MOST_DEPTH || dw.dwarf_child(parent, &die) != 0) {
         return;
     }
-    for (Dwarf_Off before = 0; rm_dw.dwarf_dieoffset(&die) > before;) {
-        int tag = rm_dw.dwarf_tag(&die);
+    for (Dwarf_Off before = 0; dw.dwarf_dieoffset(&die) > before;) {
+        int tag = dw.dwarf_tag(&die);
         struct scope scope = *outer;
         if (holds_functions(tag)) {
             bool is_function = tag == DW_TAG_subprogram || tag == DW_TAG_inlined_subroutine;
@@ -217,8 +263,8 @@ static void walk(struct rm_chains *chains, const struct scope *outer, Dwarf_Die 
                 walk(chains, &scope, &die);
             }
         }
-        before = rm_dw.dwarf_dieoffset(&die);
-        if (rm_dw.dwarf_siblingof(&die, &die) != 0) {
+        before = dw.dwarf_dieoffset(&die);
+        if (dw.dwarf_siblingof(&die, &die) != 0) {
             return;
         }
     }
@@ -226,36 +272,35 @@ static void walk(struct rm_chains *chains, const struct scope *outer, Dwarf_Die 
 
 /* ---- units ------------------------------------------------------------------------------ */
 
-static void find_lines(struct rm_chains *chains, Dwarf_Die *unit, size_t from, size_t to)
+static void find_lines(struct chains *chains, Dwarf_Die *unit, size_t from, size_t to)
 {
     for (size_t i = from; i < to; i++) {
-        struct rm_chain_address *address = &chains->found[i];
+        struct chain_address *address = &chains->found[i];
         int number = 0;
         Dwarf_Line *line = address->has_line
                                ? NULL
-                               : rm_dw.dwarf_getsrc_die(unit, chains->addresses[i] - chains->bias);
-        uint32_t file = line != NULL
-                            ? rm_names_text(chains->results, rm_dw.dwarf_linesrc(line, NULL, NULL))
-                            : 0;
+                               : dw.dwarf_getsrc_die(unit, chains->addresses[i] - chains->bias);
+        uint32_t file =
+            line != NULL ? rm_names_text(chains->results, dw.dwarf_linesrc(line, NULL, NULL)) : 0;
         if (file == 0) {
             continue;
         }
         address->has_line = true;
         address->file = file;
-        address->line = rm_dw.dwarf_lineno(line, &number) == 0 && number > 0 ? (uint32_t)number : 0;
+        address->line = dw.dwarf_lineno(line, &number) == 0 && number > 0 ? (uint32_t)number : 0;
     }
 }
 
-/* The functions of a unit may be in another file (.dwo), its lines are not. */
-static void read_unit(struct rm_chains *chains, Dwarf_Die *unit)
+/* The functions of a unit may be in another file (.dwo), but not its lines. */
+static void read_unit(struct chains *chains, Dwarf_Die *unit)
 {
-    const struct scope all = {.to = chains->count, .function = RM_CHAIN_END};
-    struct scope scope = {.from = all.to, .function = RM_CHAIN_END};
+    const struct scope all = {.to = chains->count, .function = CHAIN_END};
+    struct scope scope = {.from = all.to, .function = CHAIN_END};
     Dwarf_Addr base = 0, low = 0, high = 0;
     ptrdiff_t at = 0;
     Dwarf_Die split = {.cu = NULL};
     uint8_t type = 0;
-    while ((at = rm_dw.dwarf_ranges(unit, at, &base, &low, &high)) > 0) {
+    while ((at = dw.dwarf_ranges(unit, at, &base, &low, &high)) > 0) {
         size_t from, to;
         if (cut(chains, &all, low + chains->bias, high + chains->bias, &from, &to)) {
             find_lines(chains, unit, from, to);
@@ -266,20 +311,20 @@ static void read_unit(struct rm_chains *chains, Dwarf_Die *unit)
     if (scope.from >= scope.to) {
         return;
     }
-    (void)rm_dw.dwarf_cu_info(unit->cu, NULL, &type, NULL, &split, NULL, NULL, NULL);
+    (void)dw.dwarf_cu_info(unit->cu, NULL, &type, NULL, &split, NULL, NULL, NULL);
     scope.unit = type == DW_UT_skeleton && split.cu != NULL ? &split : unit;
     walk(chains, &scope, scope.unit);
 }
 
-/* False: it has no units. */
-static bool rm_chains_read(struct rm_chains *chains, Dwarf *dwarf)
+/* False: there are no units. */
+static bool chains_read(struct chains *chains, Dwarf *dwarf)
 {
     bool has_units = false;
     Dwarf_CU *unit = NULL;
     Dwarf_Half version = 0;
     uint8_t type = 0;
     Dwarf_Die die;
-    while (rm_dw.dwarf_get_units(dwarf, unit, &unit, &version, &type, &die, NULL) == 0) {
+    while (dw.dwarf_get_units(dwarf, unit, &unit, &version, &type, &die, NULL) == 0) {
         has_units = true;
         if (type == DW_UT_compile || type == DW_UT_skeleton) {
             read_unit(chains, &die);
@@ -290,11 +335,9 @@ static bool rm_chains_read(struct rm_chains *chains, Dwarf *dwarf)
 
 /* ---- modules --------------------------------------------------------------------------------- */
 
-struct rm_libdw rm_dw;
-
 static const struct rm_library_function functions[] = {
-#define FUNCTION(name) {#name, &rm_dw.name},
-#include "names/libdw.def"
+#define FUNCTION(name) {#name, &dw.name},
+    LIBDW_FUNCTIONS(FUNCTION)
 #undef FUNCTION
 };
 
@@ -311,9 +354,9 @@ resmon_status rm_dwfl_load(void)
 /* A function of the symbol table. */
 struct symbol {
     uint64_t low, high;
-    const char *name; /* libelf's */
-    uint32_t text;    /* 0: not made yet */
-    uint32_t rank;    /* of several names for one address, the lowest */
+    const char *name; /* memory of libelf */
+    uint32_t text;    /* number of the demangled name; 0: not demangled yet */
+    uint32_t rank;    /* of several names for one address, the lowest rank is used */
 };
 
 struct work {
@@ -324,7 +367,7 @@ struct work {
     struct symbol *symbols;
     size_t symbol_count, symbol_room;
     bool is_stripped;
-    struct rm_chains chains;
+    struct chains chains;
 };
 
 /* ---- the file --------------------------------------------------------------------------- */
@@ -339,7 +382,7 @@ static bool refuse(struct work *work, const char *format, ...)
     return false;
 }
 
-/* The vDSO is in no file: into one in memory. */
+/* Copies the vDSO, which has no file, to a file in memory. */
 static int open_vdso(struct work *work)
 {
     char *image = NULL;
@@ -387,7 +430,7 @@ static int open_file(struct work *work, const char *path)
 static void end_dwfl(struct work *work)
 {
     if (work->dwfl != NULL) {
-        rm_dw.dwfl_end(work->dwfl);
+        dw.dwfl_end(work->dwfl);
         work->dwfl = NULL;
     }
 }
@@ -397,7 +440,7 @@ static bool is_same(struct work *work)
     const unsigned char *bytes = NULL;
     GElf_Addr address = 0;
     const char *wanted = work->module->build_id;
-    int length = rm_dw.dwfl_module_build_id(work->mod, &bytes, &address);
+    int length = dw.dwfl_module_build_id(work->mod, &bytes, &address);
     bool is_same = strlen(wanted) == 2 * (size_t)(length > 0 ? length : 0);
     for (int i = 0; i < length && is_same; i++) {
         char digits[3];
@@ -407,7 +450,7 @@ static bool is_same(struct work *work)
     return is_same;
 }
 
-/* Without an offset: addresses are those of the file. */
+/* Reports the module without an offset, so that addresses are those of the file. */
 static bool open_module(struct work *work, const char *path)
 {
     static char *search;
@@ -417,8 +460,8 @@ static bool open_module(struct work *work, const char *path)
         char places[RM_NAMES_MOST_TEXT];
         (void)snprintf(places, sizeof places, ":.debug:%s", work->module->debug_root);
         search = work->module->debug_root[0] != '\0' ? rm_names_must(rm_strdup(places)) : NULL;
-        made = (Dwfl_Callbacks){.find_debuginfo = rm_dw.dwfl_standard_find_debuginfo,
-                                .section_address = rm_dw.dwfl_offline_section_address,
+        made = (Dwfl_Callbacks){.find_debuginfo = dw.dwfl_standard_find_debuginfo,
+                                .section_address = dw.dwfl_offline_section_address,
                                 .debuginfo_path = search != NULL ? &search : NULL};
         callbacks = &made;
     }
@@ -426,19 +469,19 @@ static bool open_module(struct work *work, const char *path)
     if (fd < 0) {
         return false;
     }
-    work->dwfl = rm_names_must(rm_dw.dwfl_begin(callbacks));
-    rm_dw.dwfl_report_begin(work->dwfl);
-    work->mod = rm_dw.dwfl_report_elf(work->dwfl, path, path, fd, 0, true);
+    work->dwfl = rm_names_must(dw.dwfl_begin(callbacks));
+    dw.dwfl_report_begin(work->dwfl);
+    work->mod = dw.dwfl_report_elf(work->dwfl, path, path, fd, 0, true);
     if (work->mod == NULL) {
         (void)close(fd);
-        return refuse(work, "%s: %s", path, rm_dw.dwfl_errmsg(-1));
+        return refuse(work, "%s: %s", path, dw.dwfl_errmsg(-1));
     }
-    (void)rm_dw.dwfl_report_end(work->dwfl, NULL, NULL);
+    (void)dw.dwfl_report_end(work->dwfl, NULL, NULL);
     return is_same(work) ||
            refuse(work, "%s is not the file that was mapped: its build-id differs", path);
 }
 
-/* A program that was deleted or replaced is still there for whoever looks while it runs. */
+/* A deleted or replaced program can be opened by /proc/PID/exe while it runs. */
 static bool open_any(struct work *work)
 {
     char program[64], why[RM_NAMES_MOST_REASON];
@@ -460,8 +503,8 @@ static bool open_any(struct work *work)
 
 /* ---- the symbol table ------------------------------------------------------------------- */
 
-/* Of aliases, people know the one without underscores: "write", not "__write".  Names of a file's
- * own come last, and those without a size. */
+/* Of aliases, the one without underscores is used: "write", not "__write".  Local symbols and
+ * symbols without a size come last. */
 static uint32_t rank_of(const GElf_Sym *symbol, const char *name)
 {
     unsigned binding = GELF_ST_BIND(symbol->st_info);
@@ -472,15 +515,15 @@ static uint32_t rank_of(const GElf_Sym *symbol, const char *name)
     return rank;
 }
 
-/* One without a size, as of assembly, ends with its section at the latest. */
+/* The end of a symbol; one without a size, as in assembly, ends at the latest with its section. */
 static uint64_t end_of(const GElf_Sym *symbol, uint64_t address, GElf_Word section, Elf *elf)
 {
     GElf_Shdr header;
     if (symbol->st_size > 0) {
         return address + symbol->st_size >= address ? address + symbol->st_size : UINT64_MAX;
     }
-    Elf_Scn *scn = elf != NULL ? rm_dw.elf_getscn(elf, section) : NULL;
-    return scn != NULL && rm_dw.gelf_getshdr(scn, &header) != NULL &&
+    Elf_Scn *scn = elf != NULL ? dw.elf_getscn(elf, section) : NULL;
+    return scn != NULL && dw.gelf_getshdr(scn, &header) != NULL &&
                    header.sh_addr + header.sh_size >= header.sh_addr
                ? header.sh_addr + header.sh_size
                : address;
@@ -494,9 +537,9 @@ static void add_symbol(struct work *work, int index)
     Elf *elf = NULL;
     Dwarf_Addr bias = 0;
     const char *name =
-        rm_dw.dwfl_module_getsym_info(work->mod, index, &symbol, &address, &section, &elf, &bias);
+        dw.dwfl_module_getsym_info(work->mod, index, &symbol, &address, &section, &elf, &bias);
     unsigned type = name != NULL ? GELF_ST_TYPE(symbol.st_info) : STT_NOTYPE;
-    /* Only a full table has what is not for others. */
+    /* Only a full symbol table has local symbols. */
     work->is_stripped =
         work->is_stripped && (name == NULL || type == STT_SECTION || type == STT_NOTYPE ||
                               GELF_ST_BIND(symbol.st_info) != STB_LOCAL);
@@ -526,8 +569,8 @@ static int compare_symbols(const void *left, const void *right)
     return strcmp(a->name, b->name);
 }
 
-/* Where only what is exported has names, what is behind one without a size may be another function;
- * else it ends where the next one begins. */
+/* A symbol without a size ends where the next one begins.  In a stripped file the code behind it
+ * may belong to a function without a symbol, so it has only its first address. */
 static void end_bare_symbols(struct work *work)
 {
     uint64_t next = UINT64_MAX;
@@ -543,7 +586,7 @@ static void end_bare_symbols(struct work *work)
 
 static void read_symbols(struct work *work)
 {
-    int count = rm_dw.dwfl_module_getsymtab(work->mod);
+    int count = dw.dwfl_module_getsymtab(work->mod);
     work->is_stripped = true;
     for (int i = 0; i < count; i++) {
         add_symbol(work, i);
@@ -555,7 +598,7 @@ static void read_symbols(struct work *work)
     work->is_stripped = work->is_stripped && strcmp(work->module->path, RM_VDSO_NAME) != 0;
 }
 
-/* Of those that hold the address, the one that begins last. */
+/* Of the symbols that contain the address, the one with the highest start. */
 static struct symbol *find_symbol(const struct work *work, uint64_t address)
 {
     size_t low = 0, high = work->symbol_count;
@@ -586,12 +629,12 @@ static bool has_debug(Elf *elf)
 {
     size_t names = 0;
     GElf_Shdr header;
-    if (elf == NULL || rm_dw.elf_getshdrstrndx(elf, &names) != 0) {
+    if (elf == NULL || dw.elf_getshdrstrndx(elf, &names) != 0) {
         return false;
     }
-    for (Elf_Scn *scn = NULL; (scn = rm_dw.elf_nextscn(elf, scn)) != NULL;) {
-        const char *name = rm_dw.gelf_getshdr(scn, &header) != NULL
-                               ? rm_dw.elf_strptr(elf, names, header.sh_name)
+    for (Elf_Scn *scn = NULL; (scn = dw.elf_nextscn(elf, scn)) != NULL;) {
+        const char *name = dw.gelf_getshdr(scn, &header) != NULL
+                               ? dw.elf_strptr(elf, names, header.sh_name)
                                : NULL;
         if (name != NULL && header.sh_type != SHT_NOBITS &&
             (strcmp(name, ".debug_info") == 0 || strcmp(name, ".zdebug_info") == 0)) {
@@ -601,25 +644,24 @@ static bool has_debug(Elf *elf)
     return false;
 }
 
-/* What there is in a debug file of its own is left out for a module that matters little.  False:
- * the debug information is there, and cannot be read. */
+/* Reads the debug information; for a light module not from a separate debug file.  False: the
+ * module has debug information that cannot be read. */
 static bool read_lines(struct work *work)
 {
     GElf_Addr bias = 0;
-    bool is_own = has_debug(rm_dw.dwfl_module_getelf(work->mod, &bias));
+    bool is_own = has_debug(dw.dwfl_module_getelf(work->mod, &bias));
     if (!is_own && work->module->is_light && work->symbol_count > 0) {
         return true;
     }
-    Dwarf *dwarf = rm_dw.dwfl_module_getdwarf(work->mod, &work->chains.bias);
-    return (dwarf != NULL && rm_chains_read(&work->chains, dwarf)) || !is_own;
+    Dwarf *dwarf = dw.dwfl_module_getdwarf(work->mod, &work->chains.bias);
+    return (dwarf != NULL && chains_read(&work->chains, dwarf)) || !is_own;
 }
 
 /* ---- the frames -------------------------------------------------------------------------- */
 
-/* What the debug information does not name, or not as the linker does: functions of local classes
- * in C++ have no such name in it. */
-static uint32_t outermost_name(struct work *work, uint64_t address,
-                               const struct rm_chain_node *node)
+/* The name of the outermost function, from the symbol table if the debug information has no linkage
+ * name, as for functions of local classes in C++. */
+static uint32_t outermost_name(struct work *work, uint64_t address, const struct chain_node *node)
 {
     struct symbol *symbol = node == NULL || !node->is_linked ? find_symbol(work, address) : NULL;
     if (symbol == NULL ||
@@ -631,18 +673,17 @@ static uint32_t outermost_name(struct work *work, uint64_t address,
     return symbol->text;
 }
 
-/* The chain from the innermost function outwards.  False: the outermost has no name. */
+/* Adds the frames from the innermost function outwards.  False: the outermost has no name. */
 static bool add_frames(struct work *work, size_t index)
 {
     struct rm_names_results *results = work->results;
-    const struct rm_chain_address *address = &work->chains.found[index];
-    const struct rm_chain_node *node =
-        address->node != RM_CHAIN_END ? &work->chains.nodes[address->node] : NULL;
+    const struct chain_address *address = &work->chains.found[index];
+    const struct chain_node *node =
+        address->node != CHAIN_END ? &work->chains.nodes[address->node] : NULL;
     uint32_t file = address->file, line = address->line;
     struct rm_names_span *span = &work->module->spans[index];
     span->first = results->frame_count;
-    while (node != NULL && node->parent != RM_CHAIN_END &&
-           span->count + 1 < RM_NAMES_MOST_INLINED) {
+    while (node != NULL && node->parent != CHAIN_END && span->count + 1 < RM_NAMES_MOST_INLINED) {
         rm_names_add_frame(results, node->function, file, line);
         span->count++;
         file = node->call_file;
@@ -670,7 +711,7 @@ static void close_work(struct work *work)
 {
     end_dwfl(work);
     rm_free(work->symbols);
-    rm_chains_free(&work->chains);
+    chains_free(&work->chains);
     rm_free(work);
 }
 
@@ -679,7 +720,7 @@ void rm_dwfl_symbolize(struct rm_names_module *module, struct rm_names_results *
     struct work *work = rm_names_must(rm_alloc(1, sizeof *work));
     work->module = module;
     work->results = results;
-    rm_chains_open(&work->chains, module->addresses, module->count, results);
+    chains_open(&work->chains, module->addresses, module->count, results);
     if (!open_any(work)) {
         module->flags = RM_NAMES_NO_NAMES;
     } else {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "names/dwfl.h"
+#include "names/names.h"
 
 #include "base/feature.h"
 

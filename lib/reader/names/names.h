@@ -1,13 +1,112 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Owns the program resmon-names: what it does is one call.
- * Called by program.c, by the command resmon, and referred to by symbols/symbolizer.c.
+ * Owns the program resmon-names, which symbolizes addresses for the library: its entry point
+ * (serve.c), the frames that it found, symbolizing by libdwfl (dwfl.c, or dwfl_none.c in builds
+ * without it), and demangling (demangle.c).
+ * Called by program.c and the command resmon; symbols/symbolizer.c refers to rm_names_main().
  */
 #ifndef RM_NAMES_NAMES_H
 #define RM_NAMES_NAMES_H
 
-/** Reads a request (protocol.h) from the standard input, and writes the reply to the standard
- * output.  The status to exit with. */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buffer.h"
+#include "base/map.h"
+#include "names/protocol.h"
+
+/* ---- the program ----------------------------------------------------------------------------- */
+
+/** Reads a request (protocol.h) from standard input, and writes the reply to standard output.
+ * Returns the exit status. */
 int rm_names_main(void);
+
+#define RM_NAMES_WRONG_REQUEST 2
+#define RM_NAMES_NO_MEMORY     3
+#define RM_NAMES_NO_OUTPUT     4
+#define RM_NAMES_NO_THREAD     5
+
+/** Ends the program at once, with that status; the library keeps addresses without names then. */
+void rm_names_end(int status) __attribute__((noreturn));
+
+/** Returns `memory`; if it is NULL, ends the program. */
+void *rm_names_must(void *memory);
+
+/* ---- frames ---------------------------------------------------------------------------------- */
+
+struct rm_names_frame {
+    uint32_t function, file; /* numbers of texts */
+    uint32_t line;
+};
+
+/* frames[first ... first + count - 1], innermost first. */
+struct rm_names_span {
+    size_t first;
+    uint32_t count;
+};
+
+/* The frames that were found.  Each text is written to the reply once, where it first occurs.
+ * Zeroed: empty. */
+struct rm_names_results {
+    struct rm_names_frame *frames;
+    size_t frame_count, frame_room;
+    struct rm_intern texts;
+    uint32_t *names; /* numbers in the reply, by text; 0: not written yet */
+    size_t name_room;
+    uint32_t name_count;
+};
+
+/** The number of a text; 0 for NULL and "". */
+uint32_t rm_names_text(struct rm_names_results *results, const char *text);
+
+/** The number of a function's demangled name; 0 for NULL. */
+uint32_t rm_names_function(struct rm_names_results *results, const char *name);
+
+void rm_names_add_frame(struct rm_names_results *results, uint32_t function, uint32_t file,
+                        uint32_t line);
+
+/* ---- libdwfl --------------------------------------------------------------------------------- */
+
+struct rm_names_module {
+    const char *path, *build_id; /* of the mapped file; "": it has none */
+    const char *debug_root;      /* "": the usual directories */
+    uint64_t pid;                /* a process that may run the program; 0: none */
+    int64_t mapped_ns; /* real time: without a build-id, a file that was modified later is a
+                          different one; 0: not known */
+    bool is_light;
+    const uint64_t *addresses; /* in the file, ascending */
+    size_t count;
+    struct rm_names_span *spans; /* output: their frames */
+    uint32_t flags;              /* output: RM_NAMES_NO_NAMES and so on */
+    char reason[RM_NAMES_MOST_REASON];
+};
+
+/** Loads libdwfl, libdw and libelf of elfutils; must be called first.  RESMON_ENOTSUP: the text of
+ * the error has the reason. */
+resmon_status rm_dwfl_load(void);
+
+/**
+ * Adds the frames of a module's addresses to the results: lines, functions, and the chain of
+ * callers of inlined functions.  All addresses are looked up in one walk through the debug
+ * information, which enters only units and functions with addresses: libdw would walk through a
+ * unit for each address.
+ */
+void rm_dwfl_symbolize(struct rm_names_module *module, struct rm_names_results *results);
+
+/* ---- demangling ------------------------------------------------------------------------------ */
+
+/** Demangles a Rust symbol that begins with "_R" (RFC 2603), without hashes and disambiguators.
+ * false: it is no such symbol, or its name is longer than `room`. */
+bool rm_rust_name(const char *symbol, char *text, size_t room);
+
+/** Corrects, in place, the name of a Rust symbol in the older scheme, which was demangled as C++.
+ */
+void rm_rust_name_mend(char *text);
+
+/** The demangled name, cut to `room`: C++ by the demangler of the C++ library that is found, Rust
+ * by rm_rust_name().  `name` itself if it is not mangled, or there is no demangler.  One thread at
+ * a time. */
+void rm_demangle(const char *name, char *text, size_t room);
 
 #endif

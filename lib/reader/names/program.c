@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * resmon-names: symbolizes addresses for the library, which starts it.  Not for people.
+ * The program resmon-names, which the library runs to symbolize addresses.
  */
 #include "names/names.h"
 

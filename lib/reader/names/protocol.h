@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Owns what the library and its helper process resmon-names say to each other: one request in a
- * file, one reply in another, of numbers in this machine's byte order and of texts.
+ * Owns the protocol between the library and its helper process resmon-names: one request and one
+ * reply, each in a file, which consist of numbers in the byte order of the machine and of texts.
  *
  *   request  REQUEST VERSION pid:u64 mapped_ns:u64 debug_root:text
  *            modules:u32, and for each path:text build_id:text bias:u64 flags:u32
- *            places:u32, and for each module:u32 (of these; NO_MODULE) address:u64
- *   reply    REPLY VERSION why:text (nothing can be looked up, and no more follows; empty: it can)
+ *            places:u32, and for each module:u32 (an index; or NO_MODULE) address:u64
+ *   reply    REPLY VERSION why:text (the reason why nothing can be looked up, then the reply ends;
+ *            empty: it can)
  *            for each module flags:u32 reason:text
  *            for each place frames:u32, and for each frame, innermost first,
  *            function:name file:name line:u32
  *            END
  *   text     bytes:u32, and the bytes
- *   name     u32: 0 is none, n is the n-th text of this reply; one more than there were is followed
- *            by a new text
+ *   name     u32: 0 is none, n is the n-th text of this reply; the first use of a number is
+ * followed by the text
  */
 #ifndef RM_NAMES_PROTOCOL_H
 #define RM_NAMES_PROTOCOL_H
@@ -37,13 +38,13 @@
 
 #define RM_NAMES_NO_MODULE UINT32_MAX
 
-/* Of a module in a request. */
-#define RM_NAMES_LIGHT 1U /* little of the run is in it: no lines of a separate debug file */
+/* Flags of a module in a request. */
+#define RM_NAMES_LIGHT 1U /* few samples are in it: no lines of a separate debug file */
 
-/* Of a module in a reply. */
+/* Flags of a module in a reply. */
 #define RM_NAMES_NO_NAMES 1U /* nothing could be looked up; `reason` says why */
 #define RM_NAMES_NO_LINES 2U /* its lines could not be looked up; `reason` says why */
-#define RM_NAMES_STRIPPED 4U /* a place has no function, for there is no .symtab */
+#define RM_NAMES_STRIPPED 4U /* a place has no function, as there is no .symtab */
 
 static inline void rm_names_put_u32(struct rm_buffer *buffer, uint32_t value)
 {
@@ -82,7 +83,7 @@ static inline bool rm_names_take_u64(struct rm_text *from, uint64_t *ret_value)
     return rm_names_take(from, ret_value, sizeof *ret_value);
 }
 
-/** Where it stands. */
+/** Takes a text, which stays in `from`. */
 static inline bool rm_names_take_text(struct rm_text *from, struct rm_text *ret_text)
 {
     uint32_t bytes = 0;

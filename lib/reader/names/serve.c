@@ -8,14 +8,13 @@
 
 #include "base/alloc.h"
 #include "base/thread.h"
-#include "names/dwfl.h"
-#include "os/vdso.h"
+#include "os/library.h"
 
-#define PIECE_BYTES ((size_t)1 << 20) /* of a request, as it is read */
+#define PIECE_BYTES ((size_t)1 << 20) /* read at a time */
 
 struct place {
     uint32_t module;
-    uint64_t address; /* of the file */
+    uint64_t address; /* in the file */
     size_t index;
 };
 
@@ -27,6 +26,83 @@ struct work {
     size_t module_count, place_count;
     struct rm_names_results results;
 };
+
+/* ---- texts and frames ------------------------------------------------------------------- */
+
+void rm_names_end(int status)
+{
+    _exit(status);
+}
+
+void *rm_names_must(void *memory)
+{
+    if (memory == NULL) {
+        rm_names_end(RM_NAMES_NO_MEMORY);
+    }
+    return memory;
+}
+
+uint32_t rm_names_text(struct rm_names_results *results, const char *text)
+{
+    if (text == NULL || text[0] == '\0') {
+        return 0;
+    }
+    uint32_t before = results->texts.count;
+    uint32_t number = rm_intern(&results->texts, text, strnlen(text, RM_NAMES_MOST_TEXT));
+    if (results->texts.is_broken) {
+        rm_names_end(RM_NAMES_NO_MEMORY);
+    }
+    if (number == before) {
+        results->names = rm_names_must(
+            rm_grow(results->names, number, &results->name_room, sizeof *results->names));
+        results->names[number] = 0;
+    }
+    return number + 1;
+}
+
+uint32_t rm_names_function(struct rm_names_results *results, const char *name)
+{
+    char text[RM_NAMES_MOST_TEXT + 1];
+    if (name == NULL) {
+        return 0;
+    }
+    rm_demangle(name, text, sizeof text);
+    return rm_names_text(results, text);
+}
+
+void rm_names_add_frame(struct rm_names_results *results, uint32_t function, uint32_t file,
+                        uint32_t line)
+{
+    results->frames = rm_names_must(rm_grow(results->frames, results->frame_count,
+                                            &results->frame_room, sizeof *results->frames));
+    results->frames[results->frame_count++] = (struct rm_names_frame){function, file, line};
+}
+
+static void put_name(struct rm_names_results *results, uint32_t text, struct rm_buffer *reply)
+{
+    uint32_t *name = text > 0 ? &results->names[text - 1] : NULL;
+    bool is_new = name != NULL && *name == 0;
+    if (is_new) {
+        *name = ++results->name_count;
+    }
+    rm_names_put_u32(reply, name != NULL ? *name : 0);
+    if (is_new) {
+        rm_names_put_text(reply, results->texts.keys[text - 1].bytes, RM_NAMES_MOST_TEXT);
+    }
+}
+
+/* Writes frames to the reply. */
+static void put_frames(struct rm_names_results *results, struct rm_names_span span,
+                       struct rm_buffer *reply)
+{
+    rm_names_put_u32(reply, span.count);
+    for (size_t i = span.first; i < span.first + span.count; i++) {
+        const struct rm_names_frame *frame = &results->frames[i];
+        put_name(results, frame->function, reply);
+        put_name(results, frame->file, reply);
+        rm_names_put_u32(reply, frame->line);
+    }
+}
 
 /* ---- the request ------------------------------------------------------------------------ */
 
@@ -72,7 +148,7 @@ static uint64_t take_u64(struct rm_text *request)
     return value;
 }
 
-/* How many there are, of at least so many bytes each. */
+/* A count of items, which take at least so many bytes each. */
 static size_t take_count(struct rm_text *request, size_t bytes)
 {
     size_t count = take_u32(request);
@@ -125,16 +201,16 @@ static void take_places(struct work *work, struct rm_text *request)
 
 /* ---- the look-up ------------------------------------------------------------------------ */
 
-/* Code that was made at run time is in no file. */
+/* Whether a module is a file or the vDSO; code that was generated at run time is neither. */
 static bool has_symbols(const struct rm_names_module *module)
 {
     bool is_vdso = strcmp(module->path, RM_VDSO_NAME) == 0 && module->build_id[0] != '\0';
     return module->path[0] == '/' || is_vdso;
 }
 
-/* The places[from ... past - 1], which are those of one module. */
-static void answer_module(struct work *work, struct rm_names_module *module, size_t from,
-                          size_t past)
+/* Symbolizes places[from ... past - 1], which are in one module. */
+static void symbolize_module(struct work *work, struct rm_names_module *module, size_t from,
+                             size_t past)
 {
     const struct place *places = work->places;
     uint64_t *addresses = rm_names_must(rm_alloc(past - from, sizeof *addresses));
@@ -154,7 +230,7 @@ static void answer_module(struct work *work, struct rm_names_module *module, siz
     rm_free(module->spans);
 }
 
-static void answer_all(struct work *work)
+static void symbolize_all(struct work *work)
 {
     const struct place *places = work->places;
     size_t past = 0;
@@ -163,21 +239,21 @@ static void answer_all(struct work *work)
         for (past = from; past < work->place_count && places[past].module == module; past++) {
         }
         if (module != RM_NAMES_NO_MODULE && has_symbols(&work->modules[module])) {
-            answer_module(work, &work->modules[module], from, past);
+            symbolize_module(work, &work->modules[module], from, past);
         }
     }
 }
 
 /* ---- the reply -------------------------------------------------------------------------- */
 
-static void put_answers(struct work *work, struct rm_buffer *reply)
+static void put_results(struct work *work, struct rm_buffer *reply)
 {
     for (size_t i = 0; i < work->module_count; i++) {
         rm_names_put_u32(reply, work->modules[i].flags);
         rm_names_put_text(reply, work->modules[i].reason, RM_NAMES_MOST_REASON);
     }
     for (size_t i = 0; i < work->place_count; i++) {
-        rm_names_put_frames(&work->results, work->spans[i], reply);
+        put_frames(&work->results, work->spans[i], reply);
     }
     rm_names_put_u32(reply, RM_NAMES_END);
 }
@@ -215,17 +291,17 @@ static resmon_status serve(void *nothing)
     rm_names_put_u32(&reply, RM_NAMES_VERSION);
     rm_names_put_text(&reply, why, RM_NAMES_MOST_REASON);
     if (why[0] == '\0') {
-        answer_all(&work);
-        put_answers(&work, &reply);
+        symbolize_all(&work);
+        put_results(&work, &reply);
     }
     send(&reply);
-    rm_names_end(0); /* the kernel takes all memory back at once */
+    rm_names_end(0); /* the kernel frees all memory at once */
 }
 
-/* On a stack of known size: the limit of the host's may be low. */
+/* On a stack of known size: the stack limit of the host program may be low. */
 int rm_names_main(void)
 {
     (void)prctl(PR_SET_NAME, "resmon-names");
-    (void)rm_thread_call(serve, NULL); /* returns where it had no thread */
+    (void)rm_thread_call(serve, NULL); /* returns only if no thread could be created */
     return RM_NAMES_NO_THREAD;
 }

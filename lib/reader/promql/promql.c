@@ -189,7 +189,7 @@ resmon_status rm_promql_value(struct rm_promql *promql, const char *query, doubl
         return rm_error(RESMON_EACCES, "Prometheus at %.120s%s: HTTP %d", promql->uri,
                         rm_http_route(promql->http), code);
     }
-    if (rm_json_parse(promql->reply.body, promql->reply.length, &json) != RESMON_OK) {
+    if (rm_json_parse(promql->reply.body.text, promql->reply.body.length, &json) != RESMON_OK) {
         return code == 200 ? rm_error(RESMON_EFORMAT,
                                       "Prometheus at %.120s: the answer is not JSON", promql->uri)
                            : rm_error(RESMON_EREMOTE, "Prometheus at %.120s%s: HTTP %d",

@@ -10,22 +10,22 @@
 #include "run/run.h"
 #include "symbols/symbolizer.h"
 
-/* Of what was sampled: where less was in a module, its functions have names, and lines only where
- * the module itself has them.  The debug file of the C library takes some 30 ms to unpack. */
+/* A module with a smaller share of the samples has lines only if they are in the module itself: its
+ * debug file is not read.  The one of the C library takes about 30 ms to decompress. */
 #define LIGHT_SHARE 0.05
 
 #define MOST_NAMED 3U  /* stripped modules that are named in a reason */
-#define MOST_PATH  256 /* of each */
+#define MOST_PATH  256 /* bytes of each path */
 
 struct rm_naming {
-    char *debug_root;                /* NULL: the usual one */
-    struct rm_buffer request, reply; /* the latest that were whole */
+    char *debug_root;                /* NULL: the usual directory */
+    struct rm_buffer request, reply; /* the last complete ones */
 };
 
 static resmon_status no_memory(void)
 {
     (void)rm_error(RESMON_ENOMEM, "out of memory for the names of stacks");
-    return RESMON_ENOMEM; /* plainly: the analyzer sees no further than this file */
+    return RESMON_ENOMEM; /* a constant, as the analyzer does not see rm_error() */
 }
 
 resmon_status rm_naming_new(const char *debug_root, struct rm_naming **ret_naming)
@@ -56,8 +56,8 @@ void rm_naming_free(struct rm_naming *naming)
 
 /* ---- the request ------------------------------------------------------------------------ */
 
-/* Marks the modules in which at least that share of the samples of a kind was innermost.  False:
- * there were no samples. */
+/* Clears RM_NAMES_LIGHT of the modules with at least LIGHT_SHARE of the innermost frames of a kind.
+ * False: there are no samples. */
 static bool mark_heavy(const struct rm_run_profile *profile, size_t kind, double *shares,
                        uint32_t *flags)
 {
@@ -78,7 +78,7 @@ static bool mark_heavy(const struct rm_run_profile *profile, size_t kind, double
     return total > 0.0;
 }
 
-/* By module, RM_NAMES_LIGHT or 0; rm_free().  NULL: no memory. */
+/* RM_NAMES_LIGHT or 0 by module; rm_free().  NULL: no memory. */
 static uint32_t *flags_of(const struct rm_run_profile *profile)
 {
     const size_t count = profile->module_count;
@@ -127,7 +127,7 @@ static resmon_status make_request(const struct rm_naming *naming, const struct r
     return request->status;
 }
 
-/* The kept reply, where it is one to this request: a run is captured more than once. */
+/* Gets a reply; the cached one, if the request is the same: a run is captured more than once. */
 static resmon_status ask(struct rm_naming *naming, const struct resmon_run *run)
 {
     struct rm_buffer request;
@@ -143,23 +143,23 @@ static resmon_status ask(struct rm_naming *naming, const struct resmon_run *run)
     naming->request = request;
     status = rm_symbolizer.ask(&request, &naming->reply);
     if (status != RESMON_OK) {
-        rm_buffer_free(&naming->request); /* it may be asked again */
+        rm_buffer_free(&naming->request); /* the next call tries again */
     }
     return status;
 }
 
 /* ---- the reply -------------------------------------------------------------------------- */
 
-/* What a profile becomes. */
+/* The new places of a profile. */
 struct work {
     struct resmon_run *run;
     struct rm_run_place *places;
     size_t place_count, place_room;
-    size_t *first;      /* by old place, and one past the last: its new ones */
-    const char **texts; /* of the reply, by name */
+    size_t *first;      /* by old place: index of its first new place; with one more past the end */
+    const char **texts; /* texts of the reply, by number */
     size_t text_count, text_room;
-    /* What is missing: modules with a reason of their own, of which the first is said; and stripped
-     * ones. */
+    /* Missing names: modules with a reason, of which the first is reported, and stripped modules.
+     */
     size_t reason_count, stripped_count;
     const char *missing, *reason;
     const struct rm_run_module *stripped[MOST_NAMED];
@@ -230,7 +230,7 @@ static resmon_status take_frame(struct work *work, struct rm_text *reply,
     return status == RESMON_OK ? add_place(work, &place) : status;
 }
 
-/* A place without frames stays what it is. */
+/* A place without frames stays unchanged. */
 static resmon_status take_place(struct work *work, struct rm_text *reply, size_t index)
 {
     const struct rm_run_place *old = &work->run->profile.places[index];
@@ -358,7 +358,7 @@ static void move_stacks(struct rm_run_profile *profile, const size_t *starts)
     }
 }
 
-/* The frames in the arena, and where those of each old frame start. */
+/* The new frames, in the arena, and the index of the first new one for each old frame. */
 static uint32_t *make_frames(const struct work *work, size_t *starts)
 {
     const struct rm_run_profile *profile = &work->run->profile;
@@ -379,7 +379,7 @@ static uint32_t *make_frames(const struct work *work, size_t *starts)
     return frames;
 }
 
-/* As a whole, or not at all. */
+/* Replaces the profile completely or not at all. */
 static resmon_status apply(struct work *work)
 {
     struct rm_run_profile *profile = &work->run->profile;
@@ -422,7 +422,7 @@ static resmon_status fill(struct rm_naming *naming, struct resmon_run *run)
 
 /* ---- a run ------------------------------------------------------------------------------ */
 
-/* Without a module, a place came with its name. */
+/* A place without a module has its name already. */
 static bool has_names(const struct rm_run_profile *profile)
 {
     for (size_t i = 0; i < profile->place_count; i++) {
@@ -439,7 +439,7 @@ static bool is_inside(const struct rm_run_profile *profile, size_t first, uint32
     return first <= profile->frame_count && depth <= profile->frame_count - first;
 }
 
-/* Each index is of something that is there. */
+/* Checks all indexes. */
 static bool is_consistent(const struct rm_run_profile *profile)
 {
     bool is_good = true;

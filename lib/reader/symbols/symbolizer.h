@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Owns where the program resmon-names is, and asking it.
- * Called by naming.c; tests have other programs.
+ * Owns running the program resmon-names, as a helper process that the host program does not notice,
+ * and the heads of its requests and replies.
+ * Called by naming.c and doctor/doctor.c; tests replace the program.
  */
 #ifndef RM_SYMBOLS_SYMBOLIZER_H
 #define RM_SYMBOLS_SYMBOLIZER_H
@@ -13,26 +14,29 @@
 #include "base/buffer.h"
 #include "base/parse.h"
 
-/* Tests have their own. */
+/* Replaced by tests. */
 struct rm_symbolizer {
-    const char *program; /* NULL: the one that belongs to this library */
-    int64_t most_ns;     /* that it may take for one run */
+    const char *program; /* NULL: the program of this library */
+    int64_t most_ns;     /* time limit for one run of it */
 
-    /** Sends it a request (names/protocol.h), and takes what it replies, which is not checked; as
-     * rm_helper_run(). */
+    /**
+     * Sends a request (names/protocol.h) and receives the reply, which is not checked.
+     * RESMON_ENOENT: there is no program; RESMON_EACCES: it is not run, as others may change it;
+     * RESMON_ETIMEDOUT; RESMON_ESTATE: it failed; or why it could not be run.
+     */
     resmon_status (*ask)(const struct rm_buffer *request, struct rm_buffer *reply);
 };
 extern struct rm_symbolizer rm_symbolizer;
 
-/** Puts the head of a request.  `debug_root` NULL: the usual one. */
+/** Writes the head of a request.  `debug_root` NULL: the usual directory. */
 void rm_symbolizer_begin(struct rm_buffer *request, uint64_t pid, uint64_t mapped_ns,
                          const char *debug_root);
 
-/** Takes the head of a reply.  RESMON_EFORMAT: it is none; RESMON_EVERSION; RESMON_ENOTSUP: nothing
- * can be looked up, and the text of the error says why. */
+/** Reads the head of a reply.  RESMON_EFORMAT: it is not a reply; RESMON_EVERSION; RESMON_ENOTSUP:
+ * nothing can be looked up; the text of the error has the reason. */
 resmon_status rm_symbolizer_open_reply(struct rm_text *reply);
 
-/** Whether it can look anything up: RESMON_OK, or why not. */
+/** Whether addresses can be symbolized: RESMON_OK, or why not. */
 resmon_status rm_symbolizer_check(void);
 
 #endif

@@ -1,19 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-#include "view/advice.h"
+#include "view/builders.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
 #include "base/compiler.h"
-#include "base/human.h"
 #include "merge/job_use.h"
 #include "metric/metric.h"
 #include "run/scope_sums.h"
+#include "view/view.h"
 
-/* ---- advice ---------------------------------------------------------------------------------- */
-
-/* The limits, as constants. */
+/* The limits of advice.def as constants. */
 #define RM_ADVICE_LIMIT(name, value, help) static const double name = (value);
 #include "view/advice.def"
 #undef RM_ADVICE_LIMIT
@@ -25,107 +23,106 @@ struct situation {
     struct rm_job_use use;
 };
 
+#define advise(situation, ...) rm_page_say((situation)->page, (situation)->advice, __VA_ARGS__)
+
 static const resmon_column *of_job(const struct resmon_run *run, uint32_t metric)
 {
     return rm_run_statistics_of(run, metric, "");
 }
 
-/* "19 %", and "0.8 %" of little. */
-static void print_share(char text[RM_HUMAN_BYTES], double share)
+static const char *seconds(const struct situation *situation, double value)
 {
-    rm_human_fixed(text, 100.0 * share, share < 0.1 ? 1 : 0);
+    return rm_page_value(situation->page, value, "s");
 }
 
-/* ---- rules ---------------------------------------------------------------------------------- */
+static const char *bytes(const struct situation *situation, double value)
+{
+    return rm_page_value(situation->page, value, "B");
+}
+
+static const char *count(const struct situation *situation, double value)
+{
+    return rm_page_value(situation->page, value, "");
+}
+
+/* A share in percent: "19", and "0.8" for a small one. */
+static const char *percent(const struct situation *situation, double share)
+{
+    return rm_page_fixed(situation->page, 100.0 * share, share < 0.1 ? 1 : 0);
+}
+
+/* ---- rules of advice --------------------------------------------------------------------------
+ */
 
 static void judge_cpu(const struct situation *situation)
 {
     double used = situation->use.cpu_s, all = situation->use.cpu_capacity_s;
     double busy = used / situation->use.seconds;
-    char used_text[RM_HUMAN_BYTES], all_text[RM_HUMAN_BYTES], share[RM_HUMAN_BYTES];
-    char busy_text[RM_HUMAN_BYTES], cpus[RM_HUMAN_BYTES];
     if (!(used < CPU_LOW * all)) {
         return;
     }
-    rm_human_fixed(busy_text, busy, 2);
-    rm_human_count(cpus, situation->use.cpus);
+    const char *busy_text = rm_page_fixed(situation->page, busy, 2);
+    const char *cpus = count(situation, situation->use.cpus);
     if (situation->use.cpus > 1.0 && busy >= SERIAL_FROM && busy <= SERIAL_TO) {
-        rm_page_say(situation->page, situation->advice,
-                    "CPU: %s of %s CPUs was busy on average: the program seems to be serial, "
-                    "and would take as long with one",
-                    busy_text, cpus);
+        advise(situation,
+               "CPU: %s of %s CPUs was busy on average: the program seems to be serial, and would "
+               "take as long with one",
+               busy_text, cpus);
         return;
     }
-    rm_human_seconds(used_text, used);
-    rm_human_seconds(all_text, all);
-    print_share(share, used / all);
-    rm_page_say(situation->page, situation->advice,
-                "CPU: %s of the %s that %s CPUs had were used, %s %%%s: %s of them were busy "
-                "on average",
-                used_text, all_text, cpus, share, used < CPU_BAD * all ? ", which is little" : "",
-                busy_text);
+    advise(situation,
+           "CPU: %s of the %s that %s CPUs had were used, %s %%%s: %s of them were busy on average",
+           seconds(situation, used), seconds(situation, all), cpus, percent(situation, used / all),
+           used < CPU_BAD * all ? ", which is little" : "", busy_text);
 }
 
-/* Of the node that used most. */
+/* Memory of the node that used the largest share. */
 static void judge_memory(const struct situation *situation)
 {
-    char used[RM_HUMAN_BYTES], all[RM_HUMAN_BYTES], percent[RM_HUMAN_BYTES], next[RM_HUMAN_BYTES];
     if (!situation->use.has_fullest) {
         return;
     }
     const struct rm_node_use node = rm_node_use_of(situation->run, situation->use.fullest);
     double share = node.used_bytes / node.bytes;
-    rm_human_bytes(used, node.used_bytes);
-    rm_human_bytes(all, node.bytes);
-    rm_human_bytes(next, MEMORY_ROOM * node.used_bytes);
     if (share < MEMORY_LOW || share > MEMORY_FULL) {
-        print_share(percent, share);
-        rm_page_say(situation->page, situation->advice,
-                    "memory: at most %s of %s for a node were in use (on %.64s), %s %%: ask "
-                    "for %s next time, %.1f times as much as that",
-                    used, all, situation->run->nodes[situation->use.fullest].name, percent, next,
-                    MEMORY_ROOM);
+        advise(situation,
+               "memory: at most %s of %s for a node were in use (on %.64s), %s %%: ask for %s next "
+               "time, %.1f times as much as that",
+               bytes(situation, node.used_bytes), bytes(situation, node.bytes),
+               situation->run->nodes[situation->use.fullest].name, percent(situation, share),
+               bytes(situation, MEMORY_ROOM * node.used_bytes), MEMORY_ROOM);
     }
 }
 
 static void judge_gpu(const struct situation *situation)
 {
     const resmon_column *use = of_job(situation->run, RM_GPU_UTIL);
-    char percent[RM_HUMAN_BYTES], gpus[RM_HUMAN_BYTES];
-    if (use == NULL || !(use->mean < 100.0 * GPU_LOW)) {
-        return;
+    if (use != NULL && use->mean < 100.0 * GPU_LOW) {
+        advise(situation, "GPUs: the %s had work for %s %% of the time%s",
+               count(situation, rm_run_fact_number(situation->run, "machine", "gpus")),
+               percent(situation, use->mean / 100.0),
+               use->mean < 100.0 * GPU_BAD ? ", which is little" : "");
     }
-    print_share(percent, use->mean / 100.0);
-    rm_human_count(gpus, rm_run_fact_number(situation->run, "machine", "gpus"));
-    rm_page_say(situation->page, situation->advice, "GPUs: the %s had work for %s %% of the time%s",
-                gpus, percent, use->mean < 100.0 * GPU_BAD ? ", which is little" : "");
 }
 
 static void judge_time(const struct situation *situation)
 {
     double limit = rm_run_fact_number(situation->run, "job", "time_limit_s");
-    double share = situation->use.seconds / limit;
-    char used[RM_HUMAN_BYTES], all[RM_HUMAN_BYTES], percent[RM_HUMAN_BYTES], next[RM_HUMAN_BYTES];
-    if (!(share < TIME_LOW) || situation->run->end.reason != RESMON_END_FINISHED) {
-        return;
+    double used = situation->use.seconds, share = used / limit;
+    if (share < TIME_LOW && situation->run->end.reason == RESMON_END_FINISHED) {
+        advise(situation,
+               "time: %s of %s were used, %s %%: with a limit of %s it may be started sooner%s",
+               seconds(situation, used), seconds(situation, limit), percent(situation, share),
+               seconds(situation, TIME_ROOM * used), share < TIME_BAD ? ", by much" : "");
     }
-    rm_human_seconds(used, situation->use.seconds);
-    rm_human_seconds(all, limit);
-    rm_human_seconds(next, TIME_ROOM * situation->use.seconds);
-    print_share(percent, share);
-    rm_page_say(situation->page, situation->advice,
-                "time: %s of %s were used, %s %%: with a limit of %s it may be started sooner%s",
-                used, all, percent, next, share < TIME_BAD ? ", by much" : "");
 }
 
 static void judge_io(const struct situation *situation)
 {
     const resmon_column *waited = of_job(situation->run, RM_NODE_PSI_IO_SOME);
-    char percent[RM_HUMAN_BYTES];
     if (waited != NULL && waited->mean > IO_WAIT) {
-        print_share(percent, waited->mean);
-        rm_page_say(situation->page, situation->advice,
-                    "I/O: some task of a node waited for it in %s %% of the time", percent);
+        advise(situation, "I/O: some task of a node waited for it in %s %% of the time",
+               percent(situation, waited->mean));
     }
 }
 
@@ -133,42 +130,37 @@ static void judge_imbalance(const struct situation *situation)
 {
     const struct resmon_run *run = situation->run;
     resmon_scope_spread worst;
-    char rank[RM_RANK_NAME_BYTES], longest[RM_HUMAN_BYTES], mean[RM_HUMAN_BYTES];
-    char lost[RM_HUMAN_BYTES], by[RM_HUMAN_BYTES];
+    char rank[RM_RANK_NAME_BYTES];
     double all_ns = situation->use.seconds * 1e9 * (double)run->rank_count;
     int64_t scope = rm_run_most_uneven(run, IMBALANCE, &worst);
     if (scope >= 0 && worst.lost_ns > LOST * all_ns) {
         rm_rank_describe(run, (size_t)worst.max_rank, rank);
-        rm_human_seconds(longest, worst.max_ns * 1e-9);
-        rm_human_seconds(mean, worst.mean_ns * 1e-9);
-        rm_human_seconds(lost, worst.lost_ns * 1e-9);
-        rm_human_fixed(by, worst.imbalance, 2);
-        rm_page_say(situation->page, situation->advice,
-                    "imbalance: in %.64s %s took %s, the mean of %" PRIu64
-                    " is %s (%s more): if all wait for it, %s of the ranks' time are lost",
-                    run->scopes[scope].name, rank, longest, worst.ranks, mean, by, lost);
+        advise(situation,
+               "imbalance: in %.64s %s took %s, the mean of %" PRIu64
+               " is %s (%s more): if all wait for it, %s of the ranks' time are lost",
+               run->scopes[scope].name, rank, seconds(situation, worst.max_ns * 1e-9), worst.ranks,
+               seconds(situation, worst.mean_ns * 1e-9),
+               rm_page_fixed(situation->page, worst.imbalance, 2),
+               seconds(situation, worst.lost_ns * 1e-9));
     }
 }
 
 static void judge_swap(const struct situation *situation)
 {
-    char bytes[RM_HUMAN_BYTES];
     for (size_t i = 0; i < situation->run->node_count; i++) {
         const resmon_column *swap = rm_run_node_statistics(situation->run, RM_NODE_SWAP_USED, i);
         if (swap != NULL && swap->max - swap->first > SWAP_BYTES) {
-            rm_human_bytes(bytes, swap->max - swap->first);
-            rm_page_say(situation->page, situation->advice,
-                        "swap: %s were moved out of memory on %.64s, which slows everything down",
-                        bytes, situation->run->nodes[i].name);
+            advise(situation,
+                   "swap: %s were moved out of memory on %.64s, which slows everything down",
+                   bytes(situation, swap->max - swap->first), situation->run->nodes[i].name);
             return;
         }
     }
 }
 
-/* Of the node with most of it elsewhere. */
+/* The node with the largest share of memory on remote NUMA nodes. */
 static void judge_numa(const struct situation *situation)
 {
-    char percent[RM_HUMAN_BYTES];
     double most = NUMA;
     const char *name = NULL;
     for (size_t i = 0; i < situation->run->node_count; i++) {
@@ -180,30 +172,26 @@ static void judge_numa(const struct situation *situation)
         }
     }
     if (name != NULL) {
-        print_share(percent, most);
-        rm_page_say(situation->page, situation->advice,
-                    "NUMA: %s %% of the memory that was allocated on %.64s is on another NUMA "
-                    "node than the CPU that asked for it: bind ranks to NUMA nodes "
-                    "(srun --cpu-bind=ldoms, mpirun --bind-to numa)",
-                    percent, name);
+        advise(situation,
+               "NUMA: %s %% of the memory that was allocated on %.64s is on another NUMA node than "
+               "the CPU that asked for it: bind ranks to NUMA nodes (srun --cpu-bind=ldoms, mpirun "
+               "--bind-to numa)",
+               percent(situation, most), name);
     }
 }
 
 static void judge_heat(const struct situation *situation)
 {
-    char slowed[RM_HUMAN_BYTES], all[RM_HUMAN_BYTES];
     for (size_t i = 0; i < situation->run->node_count; i++) {
         const resmon_run_node *node = &situation->run->nodes[i];
         const resmon_column *heat =
             rm_run_node_statistics(situation->run, RM_NODE_CPU_THROTTLED_TIME, i);
-        double seconds = (double)node->duration_ns * 1e-9;
-        if (heat != NULL && heat->last > HEAT * seconds) {
-            rm_human_seconds(slowed, heat->last);
-            rm_human_seconds(all, seconds);
-            rm_page_say(situation->page, situation->advice,
-                        "heat: the processors of %.64s were slowed down for %s of %s: tell "
-                        "the administrators to check its cooling",
-                        node->name, slowed, all);
+        double whole = (double)node->duration_ns * 1e-9;
+        if (heat != NULL && heat->last > HEAT * whole) {
+            advise(situation,
+                   "heat: the processors of %.64s were slowed down for %s of %s: tell the "
+                   "administrators to check its cooling",
+                   node->name, seconds(situation, heat->last), seconds(situation, whole));
             return;
         }
     }
@@ -212,14 +200,12 @@ static void judge_heat(const struct situation *situation)
 static void judge_throttling(const struct situation *situation)
 {
     const resmon_column *held = of_job(situation->run, RM_CG_CPU_THROTTLED_TIME);
-    char text[RM_HUMAN_BYTES], used[RM_HUMAN_BYTES];
     if (held != NULL && held->last > THROTTLED * situation->use.cpu_s) {
-        rm_human_seconds(text, held->last);
-        rm_human_seconds(used, situation->use.cpu_s);
-        rm_page_say(situation->page, situation->advice,
-                    "quota: threads that could have run were throttled for %s, with %s of CPU "
-                    "time used: there are more threads than CPUs",
-                    text, used);
+        advise(
+            situation,
+            "quota: threads that could have run were throttled for %s, with %s of CPU time used: "
+            "there are more threads than CPUs",
+            seconds(situation, held->last), seconds(situation, situation->use.cpu_s));
     }
 }
 
@@ -239,7 +225,7 @@ void rm_advice_say(struct rm_page *page, const struct resmon_run *run, struct rm
     }
 }
 
-/* ---- efficiency ------------------------------------------------------------------------------ */
+/* ---- seff ------------------------------------------------------------------------------------ */
 
 #define GIGABYTE 1073741824.0
 
@@ -250,7 +236,7 @@ static void put_text(struct rm_buffer *buffer, const char *label, const char *te
     }
 }
 
-/* "1-02:03:04", as Slurm has times. */
+/* "1-02:03:04", Slurm's format of times. */
 static void put_time(struct rm_buffer *buffer, double seconds)
 {
     uint64_t whole = seconds < 1e15 ? (uint64_t)llround(seconds) : 0;
@@ -281,20 +267,21 @@ static bool is_out_of_memory(const struct resmon_run *run)
     return rm_end_is_out_of_memory(&run->end) || (kills != NULL && kills->last > 0.0);
 }
 
-/* Within the minute in which Slurm ends a job that is over its time. */
+/* Whether the job ran up to its time limit; one minute less is possible, as Slurm ends jobs within
+ * a minute. */
 static bool is_over_time(const struct resmon_run *run)
 {
     double limit_s = rm_run_fact_number(run, "job", "time_limit_s");
     return (double)run->info.duration_ns * 1e-9 > limit_s - 60.0;
 }
 
-/* Signals do not say who sent them. */
+/* The sender of a signal is not known, so the state is an estimate. */
 static const char *state_of_killed(const struct resmon_run *run)
 {
     return is_out_of_memory(run) ? "OUT_OF_MEMORY" : is_over_time(run) ? "TIMEOUT" : "CANCELLED";
 }
 
-/* The words of sacct. */
+/* The states of sacct. */
 static void put_state(struct rm_buffer *buffer, const struct resmon_run *run)
 {
     static const char *const states[] = {

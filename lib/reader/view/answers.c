@@ -1,55 +1,42 @@
 /* SPDX-License-Identifier: MIT */
-#include "view/answers.h"
+#include "view/builders.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 #include <time.h>
 
-#include "base/columns.h"
 #include "base/compiler.h"
-#include "base/human.h"
-#include "base/text.h"
 #include "metric/metric.h"
 #include "run/energy.h"
 #include "run/headline.h"
-#include "view/advice.h"
-#include "view/facts.h"
-#include "view/job.h"
-#include "view/metrics.h"
-#include "view/profile_sums.h"
 
-#define NAME_COLUMNS    32
-#define TITLE_COLUMNS   40
-#define COMMAND_COLUMNS 200
-#define NAME_BYTES      160
-#define END_BYTES       128
+#define NAME_COLUMNS 32
 
-/* What is worth a word: */
-#define BUSY_SHARE   0.25   /* of the machine's capacity, used by others */
-#define STEAL_SHARE  0.02   /* of the machine's capacity, taken by the hypervisor */
-#define HELD_SHARE   0.05   /* of the wall time, held back by a quota */
-#define HEAT_SHARE   0.02   /* of the wall time, slowed by heat */
-#define SLOW_SHARE   0.05   /* of the run, in one phase itself */
+/* Thresholds from which on something is reported: */
+#define BUSY_SHARE   0.25   /* of the machine's CPU time, used by other processes */
+#define STEAL_SHARE  0.02   /* of the machine's CPU time, taken by the hypervisor */
+#define HELD_SHARE   0.05   /* of the wall time, throttled by a quota */
+#define HEAT_SHARE   0.02   /* of the wall time, throttled because of heat */
+#define SLOW_SHARE   0.05   /* of the wall time, self time of one scope */
 #define HOT_SHARE    0.01   /* of the samples, in one function */
-#define NOT_WAITED_S 0.01   /* of children, beyond rounding */
-#define ALL_MODELLED 0.995  /* a share that is all, rounded to percent */
-#define NEAR_PEAK    0.95   /* a scope that saw so much of the peak saw it */
-#define LEAST_SHMEM  0x1p24 /* bytes, that files in tmpfs grew by */
-#define SHMEM_SHARE  0.1    /* of the RSS beside it */
-#define MOST_ERROR   0.125  /* of the peak, that the error of RSS counters is taken for at most */
+#define NOT_WAITED_S 0.01   /* CPU time of children, more than rounding errors */
+#define ALL_MODELLED 0.995  /* a share that is shown as 100 % */
+#define NEAR_PEAK    0.95   /* of the peak: a scope with such a peak contains it */
+#define LEAST_SHMEM  0x1p24 /* bytes by which files in tmpfs grew, */
+#define SHMEM_SHARE  0.1    /* and relative to the RSS */
+#define MOST_ERROR   0.125  /* of the peak: upper bound for the error of RSS counters */
 
-/* Rows that are being made. */
+/* Rows while they are built. */
 struct answers {
     struct rm_page *page;
     struct rm_page_rows *rows;
-    struct rm_page_row *row; /* that clauses go to */
+    struct rm_page_row *row; /* the last one, to which clauses are added */
     const struct resmon_run *run;
     const struct rm_profile_sums *sums;
     resmon_headline headline;
 };
 
-/* `value` NULL: the clauses begin where values do. */
+/* `value` NULL: the clauses begin in its place. */
 static void begin(struct answers *answers, const char *label, const char *value)
 {
     answers->row = rm_page_answer(answers->page, answers->rows, label, value);
@@ -57,7 +44,7 @@ static void begin(struct answers *answers, const char *label, const char *value)
 
 #define clause(answers, ...) rm_page_clause((answers)->page, (answers)->row, __VA_ARGS__)
 
-/* Of one label, behind each other. */
+/* Remarks with the same label share a row. */
 static void remark(struct answers *answers, const char *label, const char *text)
 {
     if (answers->row == NULL || strcmp(answers->row->label, label) != 0) {
@@ -66,7 +53,23 @@ static void remark(struct answers *answers, const char *label, const char *text)
     clause(answers, "%s", text);
 }
 
-/* ---- figures of the run ----------------------------------------------------------------- */
+static const char *seconds(const struct answers *answers, double value)
+{
+    return rm_page_value(answers->page, value, "s");
+}
+
+static const char *bytes(const struct answers *answers, double value)
+{
+    return rm_page_value(answers->page, value, "B");
+}
+
+/* A lower bound, if it is not exact. */
+static const char *at_least(const struct answers *answers, bool is_exact, const char *text)
+{
+    return is_exact ? text : rm_page_print(answers->page, ">= %s", text);
+}
+
+/* ---- values of the run -------------------------------------------------------------------- */
 
 static double mean_of(const struct resmon_run *run, uint32_t metric)
 {
@@ -74,16 +77,17 @@ static double mean_of(const struct resmon_run *run, uint32_t metric)
     return stats != NULL ? stats->mean : RM_NAN;
 }
 
-/* Why a source has no figures; "" when it has, or is not known. */
+/* Why a source has no values; "" if it has, or the reason is not known. */
 static const char *reason_of(const struct resmon_run *run, const char *name)
 {
     const resmon_run_source *source = rm_subject_source(run, name);
     return source != NULL ? source->reason : "";
 }
 
-/* Begins the row of a figure; false where it is not known, which has a row if there is a reason. */
-static bool begin_figure(struct answers *answers, const char *label, const char *value,
-                         bool is_known, const char *source)
+/* Begins the row of a value.  false: it is not known; then there is a row only if there is a
+ * reason. */
+static bool begin_value(struct answers *answers, const char *label, const char *value,
+                        bool is_known, const char *source)
 {
     const char *reason = is_known ? "" : reason_of(answers->run, source);
     if (is_known || reason[0] != '\0') {
@@ -102,173 +106,53 @@ static bool has_children(const struct resmon_run *run)
     return (processes != NULL && processes->max > 1.0) || (exited != NULL && exited->last > 0.0);
 }
 
-/* "took", "failed after", "was killed by SIGTERM after" */
-static void describe_end(const struct resmon_run *run, char text[END_BYTES])
-{
-    const resmon_run_end end = rm_run_end(run);
-    char said[64];
-    rm_end_describe(run, said);
-    if (end.reason == RESMON_END_RUNNING) {
-        (void)rm_text_set(text, END_BYTES, "has run for");
-    } else if (end.reason == RESMON_END_FINISHED) {
-        (void)rm_text_set(text, END_BYTES, "took");
-    } else if (end.reason == RESMON_END_UNKNOWN &&
-               (strcmp(run->info.state, "stopped") == 0 ||
-                rm_run_fact_text(run, "run", RM_FACT_OBSERVED)[0] != '\0')) {
-        (void)rm_text_set(text, END_BYTES,
-                          rm_run_has_one_sample(run) ? "was observed once" : "was observed for");
-    } else {
-        const char *after = rm_run_has_one_sample(run) ? "before its second sample" : "after";
-        bool is_passive = end.reason == RESMON_END_INTERRUPTED || end.reason == RESMON_END_KILLED;
-        (void)snprintf(text, END_BYTES, "%s%s %s", is_passive ? "was " : "",
-                       end.reason == RESMON_END_UNKNOWN ? "ended in an unknown way" : said, after);
-    }
-}
-
-static bool is_of_group(const struct resmon_run *run)
-{
-    return rm_run_fact_text(run, "run", "cgroup")[0] != '\0';
-}
-
-/* "gzip took 1.746 s, 1.095 s of CPU time, 4.39 MiB of memory, 4.91 J" */
-const char *rm_answers_statement(const struct rm_subject *subject)
-{
-    struct rm_page *page = subject->page;
-    const struct resmon_run *run = subject->run;
-    const resmon_headline *headline = &subject->headline;
-    double at_once = rm_run_memory_at_once(run, headline);
-    bool is_modelled = rm_run_energy(run).provenance == RESMON_PROVENANCE_MODELLED;
-    const struct {
-        const char *before;
-        double value;
-        const char *unit, *after;
-    } figures[] = {
-        {"", headline->cpu_s, "s", " of CPU time"},
-        {"",
-         is_of_group(run) ? headline->tree_rss_max_bytes
-         : isnan(at_once) ? headline->rss_peak_bytes
-                          : at_once,
-         "B", " of memory"},
-        {is_modelled ? "about " : "", headline->energy_j, "J", ""},
-    };
-    char end[END_BYTES];
-    describe_end(run, end);
-    bool is_known = !isnan(headline->wall_s);
-    const char *text = rm_page_print(
-        page, "%s %s%s%s", rm_page_shortened(page, rm_run_title(run), TITLE_COLUMNS), end,
-        is_known ? " " : "", is_known ? rm_page_value(page, headline->wall_s, "s") : "");
-    for (size_t i = 0; i < RM_ARRAY_LEN(figures); i++) {
-        if (!isnan(figures[i].value)) {
-            text = rm_page_print(page, "%s, %s%s%s", text, figures[i].before,
-                                 rm_page_value(page, figures[i].value, figures[i].unit),
-                                 figures[i].after);
-        }
-    }
-    return text;
-}
-
-/* "failed: ValueError: no such column (exit status 1)" */
-void rm_answers_failure(const struct rm_subject *subject, struct rm_page_list *list)
-{
-    const resmon_run_end end = rm_run_end(subject->run);
-    const char *cut = rm_run_fact_text(subject->run, "run", RM_FACT_CUT);
-    if (end.reason == RESMON_END_FAILED && end.text[0] != '\0' && end.exit_status != 0) {
-        rm_page_say(subject->page, list, "failed: %s (exit status %d)", end.text, end.exit_status);
-    } else if (end.reason == RESMON_END_FAILED && end.text[0] != '\0') {
-        rm_page_say(subject->page, list, "failed: %s", end.text);
-    } else if (end.reason == RESMON_END_FAILED && end.exit_status != 0) {
-        rm_page_say(subject->page, list, "failed: exit status %d", end.exit_status);
-    } else if (end.reason == RESMON_END_UNKNOWN && end.text[0] != '\0') {
-        rm_page_say(subject->page, list, "%s", end.text);
-    }
-    if (cut[0] != '\0') {
-        rm_page_say(subject->page, list, "the end of the recording is missing: there are %s", cut);
-    }
-}
-
-/* What was run, and on which machine. */
-void rm_answers_identity(const struct rm_subject *subject, struct rm_page_list *list)
-{
-    const struct resmon_run *run = subject->run;
-    struct rm_page *page = subject->page;
-    const char *command = rm_run_fact_text(run, "run", "command_line");
-    const char *kernel = rm_run_fact_text(run, "machine", "kernel");
-    double cpus = rm_run_fact_number(run, "machine", "cpus");
-    double bytes = rm_run_fact_number(run, "machine", "memory_bytes");
-    const char *const machine[] = {
-        rm_run_fact_text(run, "machine", "host_name"),
-        rm_run_fact_text(run, "machine", "os"),
-        kernel[0] != '\0' ? rm_page_print(page, "Linux %s", kernel) : "",
-        rm_run_fact_text(run, "machine", "cpu_model"),
-        isnan(cpus) ? ""
-                    : rm_page_print(page, "%s CPUs", rm_page_human(page, rm_human_count, cpus)),
-        isnan(bytes) ? "" : rm_page_value(page, bytes, "B")};
-    bool is_observed = rm_run_fact_text(run, "run", RM_FACT_OBSERVED)[0] != '\0';
-    if (command[0] != '\0') {
-        rm_page_say(page, list, "%s", rm_page_shown_at_most(page, command, COMMAND_COLUMNS));
-    }
-    const char *where = rm_page_join(page, ", ", machine, RM_ARRAY_LEN(machine));
-    if (where[0] != '\0') {
-        rm_page_say(page, list, "%s", where);
-    }
-    if (run->info.label[0] != '\0') {
-        rm_page_say(page, list, "label: %s", run->info.label);
-    }
-    if (strcmp(run->info.state, "interrupted") == 0 && !is_observed) {
-        rm_page_say(page, list,
-                    "The program ended without stopping its monitor (killed, or out of memory); "
-                    "this is what it had recorded.");
-    }
-}
-
-/* Since when, by the clock of whoever reads it (TZ), and where. */
+/* The start by the time zone of the reader (TZ), and the machine. */
 static void write_wall(struct answers *answers)
 {
     const struct resmon_run *run = answers->run;
-    char text[RM_HUMAN_BYTES], memory[RM_HUMAN_BYTES], cpus[RM_HUMAN_BYTES], since[48] = "";
+    char since[48] = "";
     time_t start = (time_t)(run->info.start_realtime_ns / 1000000000);
     struct tm parts;
-    rm_human_seconds(text, answers->headline.wall_s);
-    begin(answers, "wall", text);
+    begin(answers, "wall", seconds(answers, answers->headline.wall_s));
     if (run->info.start_realtime_ns > 0 && localtime_r(&start, &parts) != NULL &&
         strftime(since, sizeof since, "%Y-%m-%d %H:%M:%S %Z", &parts) > 0) {
         clause(answers, "since %s", since);
     }
-    double known_cpus = rm_run_fact_number(run, "machine", "cpus");
-    if (!isnan(known_cpus)) {
+    double cpus = rm_run_fact_number(run, "machine", "cpus");
+    if (!isnan(cpus)) {
         const char *node = rm_run_node_name(run);
-        double bytes = rm_run_fact_number(run, "machine", "memory_bytes");
-        rm_human_count(cpus, known_cpus);
-        rm_human_bytes(memory, bytes);
-        clause(answers, "on %s%s%s CPUs%s%s", node, node[0] != '\0' ? ": " : "", cpus,
-               isnan(bytes) ? "" : ", ", isnan(bytes) ? "" : memory);
+        double memory = rm_run_fact_number(run, "machine", "memory_bytes");
+        clause(answers, "on %s%s%s CPUs%s%s", node, node[0] != '\0' ? ": " : "",
+               rm_page_value(answers->page, cpus, ""), isnan(memory) ? "" : ", ",
+               isnan(memory) ? "" : bytes(answers, memory));
     }
     if (run->info.label[0] != '\0') {
         clause(answers, "label %s", run->info.label);
     }
 }
 
-/* "3.517 s user + 874.7 ms system, and 1.2 s of its children"; nothing where only the sum is known.
- */
+/* "3.517 s user + 874.7 ms system, and 1.2 s of its children"; nothing if only the sum is known. */
 static void add_cpu_parts(struct answers *answers)
 {
     const resmon_headline *headline = &answers->headline;
     double own = headline->cpu_user_s + headline->cpu_system_s;
-    char user[RM_HUMAN_BYTES], system[RM_HUMAN_BYTES], children[RM_HUMAN_BYTES];
-    rm_human_seconds(user, headline->cpu_user_s);
-    rm_human_seconds(system, headline->cpu_system_s);
-    rm_human_seconds(children, fmax(0.0, headline->cpu_s - own));
-    if (!isnan(own) && has_children(answers->run) && !rm_run_has_usage(answers->run)) {
-        clause(answers, "%s user + %s system, and %s of its children", user, system, children);
-    } else if (!isnan(own) && headline->cpu_s - own > 0.02 * headline->cpu_s + NOT_WAITED_S) {
-        clause(answers, "%s user + %s system, and %s of processes not waited for", user, system,
-               children);
-    } else if (!isnan(own)) {
-        clause(answers, "%s user + %s system", user, system);
+    double rest = fmax(0.0, headline->cpu_s - own);
+    const char *of_rest = "";
+    if (isnan(own)) {
+        return;
     }
+    if (has_children(answers->run) && !rm_run_has_usage(answers->run)) {
+        of_rest = "of its children";
+    } else if (headline->cpu_s - own > 0.02 * headline->cpu_s + NOT_WAITED_S) {
+        of_rest = "of processes not waited for";
+    }
+    bool has_rest = of_rest[0] != '\0';
+    clause(answers, "%s user + %s system%s%s%s%s", seconds(answers, headline->cpu_user_s),
+           seconds(answers, headline->cpu_system_s), has_rest ? ", and " : "",
+           has_rest ? seconds(answers, rest) : "", has_rest ? " " : "", of_rest);
 }
 
-/* It ended between two samples, and nobody said what it had used by then. */
+/* The process ended between two samples, and its parent did not report its CPU time. */
 static bool has_ended_unseen(const struct resmon_run *run)
 {
     const resmon_run_source *source = rm_subject_source(run, "proc_cpu");
@@ -279,11 +163,9 @@ static void write_cpu(struct answers *answers)
 {
     const resmon_headline *headline = &answers->headline;
     bool is_partial = has_ended_unseen(answers->run) && !isnan(headline->cpu_s);
-    char text[RM_HUMAN_BYTES + 4] = "";
-    (void)rm_text_set(text, sizeof text, is_partial ? ">= " : "");
-    rm_human_seconds(text + strlen(text), headline->cpu_s);
+    const char *text = at_least(answers, !is_partial, seconds(answers, headline->cpu_s));
     if (rm_run_has_one_sample(answers->run) ||
-        !begin_figure(answers, "CPU", text, !isnan(headline->cpu_s), "proc_cpu")) {
+        !begin_value(answers, "CPU", text, !isnan(headline->cpu_s), "proc_cpu")) {
         return;
     }
     add_cpu_parts(answers);
@@ -291,20 +173,20 @@ static void write_cpu(struct answers *answers)
         clause(answers, "up to the last sample before its end");
     }
     if (headline->wall_s > 0.0) {
-        rm_human_fixed(text, headline->cpu_s / headline->wall_s, 2);
-        clause(answers, "%s CPUs on average", text);
+        clause(answers, "%s CPUs on average",
+               rm_page_fixed(answers->page, headline->cpu_s / headline->wall_s, 2));
     }
 }
 
-/* By how much a scope's peak, of the kernel's marks, may be below what samples of the RSS saw. */
+/* By how much the peak of a scope (the kernel's high-water mark) may be below the sampled RSS. */
 static double error_of_peak(const struct resmon_run *run, double peak)
 {
     double bound = rm_run_fact_number(run, "machine", "rss_error_bound_bytes");
     return isnan(bound) ? 0.0 : fmin(bound, MOST_ERROR * peak);
 }
 
-/* The innermost scope that saw the most; NULL: none saw what the run did (it may have been outside
- * of them). */
+/* The innermost scope with the highest peak; NULL: no scope contains the peak of the run, which may
+ * be outside of all scopes. */
 static const char *scope_of_peak(const struct resmon_run *run, double peak)
 {
     const resmon_run_scope *best = NULL;
@@ -329,23 +211,21 @@ static bool has_scope_peaks(const struct resmon_run *run)
     return has;
 }
 
-/* Of a control group: all processes together, and what the kernel charges to it. */
+/* The memory of a cgroup: the RSS of its processes, and what the kernel charges to it. */
 static void write_group_memory(struct answers *answers)
 {
     const resmon_column *charged = rm_run_statistics_of(answers->run, RM_CG_MEM_CURRENT, NULL);
-    char text[RM_HUMAN_BYTES + 4] = ">= ", group[RM_HUMAN_BYTES];
-    rm_human_bytes(text + strlen(text), answers->headline.tree_rss_max_bytes);
-    if (!begin_figure(answers, "memory", text, true, "tree")) {
+    const char *text = bytes(answers, answers->headline.tree_rss_max_bytes);
+    if (!begin_value(answers, "memory", at_least(answers, false, text), true, "tree")) {
         return;
     }
     clause(answers, "RSS of all processes, sampled");
     if (charged != NULL) {
-        rm_human_bytes(group, charged->max);
-        clause(answers, "the cgroup holds %s, with page cache", group);
+        clause(answers, "the cgroup holds %s, with page cache", bytes(answers, charged->max));
     }
 }
 
-/* Of several processes, what they had at once comes first, and then the largest. */
+/* Of several processes, their RSS at the same time comes first, and then the largest process. */
 static bool begin_memory(struct answers *answers)
 {
     const resmon_headline *headline = &answers->headline;
@@ -353,12 +233,9 @@ static bool begin_memory(struct answers *answers)
     double peak = headline->rss_peak_bytes;
     bool is_exact = headline->rss_peak_provenance == RESMON_PROVENANCE_MEASURED;
     bool is_of_largest = rm_run_has_usage(answers->run) && has_children(answers->run);
-    char text[RM_HUMAN_BYTES + 4] = "", largest[RM_HUMAN_BYTES + 4] = "";
-    (void)rm_text_set(largest, sizeof largest, is_exact || isnan(peak) ? "" : ">= ");
-    rm_human_bytes(largest + strlen(largest), peak);
-    rm_human_bytes(text, at_once);
-    if (!begin_figure(answers, "memory", isnan(at_once) ? largest : text, !isnan(peak),
-                      "proc_mem")) {
+    const char *largest = at_least(answers, is_exact || isnan(peak), bytes(answers, peak));
+    if (!begin_value(answers, "memory", isnan(at_once) ? largest : bytes(answers, at_once),
+                     !isnan(peak), "proc_mem")) {
         return false;
     }
     if (!isnan(at_once)) {
@@ -378,35 +255,31 @@ static bool begin_memory(struct answers *answers)
     return true;
 }
 
-/* Files in tmpfs are memory, too, and in nobody's RSS. */
+/* Files in tmpfs are memory, too, but not part of the RSS of a process. */
 static void add_shmem(struct answers *answers)
 {
     const resmon_column *shmem = rm_run_statistics_of(answers->run, RM_CG_MEM_SHMEM, NULL);
     double grown = shmem != NULL ? shmem->max - shmem->first : 0.0;
     if (grown > LEAST_SHMEM && grown > SHMEM_SHARE * answers->headline.rss_peak_bytes) {
-        char text[RM_HUMAN_BYTES];
-        rm_human_bytes(text, grown);
-        clause(answers, "files in tmpfs and shared memory of its cgroup grew by %s more", text);
+        clause(answers, "files in tmpfs and shared memory of its cgroup grew by %s more",
+               bytes(answers, grown));
     }
 }
 
 static void write_memory(struct answers *answers)
 {
     const char *scope = scope_of_peak(answers->run, answers->headline.rss_peak_bytes);
-    char name[NAME_BYTES];
     if (!begin_memory(answers)) {
         return;
     }
     add_shmem(answers);
     if (scope != NULL) {
-        rm_columns_shorten(name, sizeof name, scope, NAME_COLUMNS);
-        clause(answers, "highest in %s", name);
+        clause(answers, "highest in %s", rm_page_shortened(answers->page, scope, NAME_COLUMNS));
     } else if (answers->run->scope_count > 0 && !has_scope_peaks(answers->run)) {
         clause(answers, "by phase with scopes=wall+rss");
     }
 }
 
-/* The memory limit of the control group, where the run came near it. */
 static void write_limit(struct answers *answers)
 {
     const char *text = rm_memory_limit_text(answers->page, answers->run);
@@ -419,69 +292,56 @@ static void write_limit(struct answers *answers)
 static void write_io_row(struct answers *answers, const char *label, double chars, double storage,
                          const char *direction)
 {
-    char text[RM_HUMAN_BYTES], of_storage[RM_HUMAN_BYTES];
-    rm_human_bytes(text, chars);
-    rm_human_bytes(of_storage, storage);
+    const char *of_storage = bytes(answers, storage);
     if (isnan(chars) && !isnan(storage)) {
         begin(answers, label, of_storage);
         clause(answers, "%s storage", direction);
         clause(answers, "else unavailable: %s", reason_of(answers->run, "proc_io"));
-        return;
-    }
-    if (!begin_figure(answers, label, text, !isnan(chars), "proc_io")) {
-        return;
-    }
-    if (!isnan(storage)) {
+    } else if (begin_value(answers, label, bytes(answers, chars), !isnan(chars), "proc_io") &&
+               !isnan(storage)) {
         clause(answers, "%s %s storage", of_storage, direction);
     }
 }
 
-/* "measured", "by a model", "12 % by a model" */
-static void describe_origin(const resmon_energy *energy, char text[RM_HUMAN_BYTES + 32])
+/* "measured", "by a model", "12 % of it by a model" */
+static const char *origin_text(struct rm_page *page, const resmon_energy *energy)
 {
-    bool is_modelled = energy->provenance == RESMON_PROVENANCE_MODELLED;
-    char percent[RM_HUMAN_BYTES];
-    if (is_modelled && energy->modelled_share < ALL_MODELLED &&
-        energy->modelled_share > 1.0 - ALL_MODELLED) {
-        rm_human_fixed(percent, 100.0 * energy->modelled_share, 0);
-        (void)snprintf(text, RM_HUMAN_BYTES + 32, "%s %% of it by a model", percent);
-    } else {
-        (void)rm_text_set(text, RM_HUMAN_BYTES + 32,
-                          is_modelled && !(energy->modelled_share < ALL_MODELLED) ? "by a model"
-                                                                                  : "measured");
+    double share = energy->modelled_share;
+    if (energy->provenance != RESMON_PROVENANCE_MODELLED) {
+        return "measured";
     }
+    if (share < ALL_MODELLED && share > 1.0 - ALL_MODELLED) {
+        return rm_page_print(page, "%s %% of it by a model", rm_page_fixed(page, 100.0 * share, 0));
+    }
+    return share < ALL_MODELLED ? "measured" : "by a model";
 }
 
 static void write_energy(struct answers *answers)
 {
     const resmon_energy energy = rm_run_energy(answers->run);
-    char text[RM_HUMAN_BYTES], all[RM_HUMAN_BYTES], grams[RM_HUMAN_BYTES];
-    char intensity[RM_HUMAN_BYTES], hours[RM_HUMAN_BYTES], origin[RM_HUMAN_BYTES + 32];
+    struct rm_page *page = answers->page;
     if (!rm_run_has_energy(answers->run) || (isnan(energy.tree_j) && isnan(energy.node_j))) {
         return;
     }
-    rm_human_joules(text, energy.tree_j);
-    rm_human_joules(all, energy.node_j);
-    rm_human_grams(grams, energy.tree_gco2eq);
-    rm_human_watt_hours(hours, energy.tree_j / 3600.0);
-    rm_human_fixed(intensity, energy.g_per_kwh, energy.g_per_kwh < 10.0 ? 2 : 0);
-    begin(answers, "energy", text);
-    describe_origin(&energy, origin);
+    begin(answers, "energy", rm_page_value(page, energy.tree_j, "J"));
     if (isnan(energy.node_j)) {
-        clause(answers, "%s", origin);
+        clause(answers, "%s", origin_text(page, &energy));
     } else {
-        clause(answers, "of the machine's %s, %s", all, origin);
+        clause(answers, "of the machine's %s, %s", rm_page_value(page, energy.node_j, "J"),
+               origin_text(page, &energy));
     }
     if (isnan(energy.tree_j)) {
         return;
     }
+    const char *grams = rm_page_value(page, energy.tree_gco2eq, "g");
     if (energy.place[0] != '\0') {
         clause(answers, "%s CO2eq (%s)", grams, energy.place);
     } else {
         clause(answers, "%s CO2eq", grams);
     }
-    clause(answers, "%s", hours);
-    clause(answers, "%s g/kWh", intensity);
+    clause(answers, "%s", rm_page_value(page, energy.tree_j / 3600.0, "Wh"));
+    clause(answers, "%s g/kWh",
+           rm_page_fixed(page, energy.g_per_kwh, energy.g_per_kwh < 10.0 ? 2 : 0));
 }
 
 static void write_gpus(struct answers *answers)
@@ -490,26 +350,24 @@ static void write_gpus(struct answers *answers)
     bool has_any = false;
     for (size_t i = 0; i < run->column_count; i++) {
         const resmon_column *use = &run->columns[i];
-        bool is_of_all =
-            use->level == RESMON_LEVEL_JOB; /* a merged run has one of each node, too */
+        /* A merged run has a column of all GPUs, besides those of each node. */
+        bool is_of_all = use->level == RESMON_LEVEL_JOB;
         if (strcmp(use->metric, rm_metric_name(rm_metric_of(RM_GPU_UTIL))) != 0 || use->n == 0 ||
             is_of_all != (run->node_count > 0)) {
             continue;
         }
         const resmon_column *memory = rm_run_statistics_of(run, RM_GPU_MEM_USED, use->instance);
-        char percent[RM_HUMAN_BYTES], bytes[RM_HUMAN_BYTES];
-        rm_human_percent(percent, use->mean);
-        rm_human_bytes(bytes, memory != NULL ? memory->max : RM_NAN);
         if (!has_any) {
             begin(answers, "GPU", NULL);
             has_any = true;
         }
         clause(answers, "%s%s%s in use on average, memory %s at most", use->instance,
-               is_of_all ? "" : ": ", percent, bytes);
+               is_of_all ? "" : ": ", rm_page_value(answers->page, use->mean, "%"),
+               bytes(answers, memory != NULL ? memory->max : RM_NAN));
     }
 }
 
-/* ---- where ------------------------------------------------------------------------------ */
+/* ---- scopes and functions ----------------------------------------------------------------- */
 
 static void write_slowest(struct answers *answers)
 {
@@ -525,17 +383,15 @@ static void write_slowest(struct answers *answers)
     if (slowest == NULL || !(slowest->self_ns > SLOW_SHARE * duration)) {
         return;
     }
-    char text[RM_HUMAN_BYTES], percent[RM_HUMAN_BYTES], name[NAME_BYTES];
-    rm_columns_shorten(name, sizeof name, slowest->name, NAME_COLUMNS);
-    rm_human_seconds(text, slowest->self_ns * 1e-9);
-    rm_human_percent(percent, 100.0 * slowest->self_ns / duration);
-    begin(answers, "slowest", text);
+    const char *name = rm_page_shortened(answers->page, slowest->name, NAME_COLUMNS);
+    begin(answers, "slowest", seconds(answers, slowest->self_ns * 1e-9));
     if (slowest->concurrent_ns > 0.0 || slowest->threads > 1) {
         clause(answers, "self time of %s, summed over threads", name);
     } else if (slowest->self_ns > duration) { /* of a killed run: it ends with its last sample */
         clause(answers, "in %s itself", name);
     } else {
-        clause(answers, "self time of %s, %s of the run", name, percent);
+        clause(answers, "self time of %s, %s of the run", name,
+               rm_page_value(answers->page, 100.0 * slowest->self_ns / duration, "%"));
     }
 }
 
@@ -548,13 +404,12 @@ static void write_hot(struct answers *answers, const struct rm_profile_sums *sum
     if (count == 0) {
         return;
     }
-    /* Samples times their interval: near the CPU time above. */
-    begin(
-        answers, label,
-        kind == RESMON_STACK_CPU
-            ? rm_page_print(answers->page, "~%s", rm_page_value(answers->page, weight * 1e-9, "s"))
-            : rm_sampled_text(answers->page, kind,
-                              (struct rm_sampled){weight, sums->square[kind], RM_NAN}));
+    /* Samples times their interval: close to the CPU time of the row "CPU", not equal. */
+    begin(answers, label,
+          kind == RESMON_STACK_CPU
+              ? rm_page_print(answers->page, "~%s", seconds(answers, weight * 1e-9))
+              : rm_sampled_text(answers->page, kind,
+                                (struct rm_sampled){weight, sums->square[kind], RM_NAN}));
     for (size_t i = 0; i < count && hot[i].amount >= HOT_SHARE * weight; i++) {
         clause(answers, "%s %% %.60s%s",
                rm_page_fixed(answers->page, 100.0 * hot[i].amount / weight, 0), hot[i].function,
@@ -570,9 +425,8 @@ static void write_profile(struct answers *answers)
     }
 }
 
-/* ---- what to know of the figures -------------------------------------------------------- */
+/* ---- remarks ------------------------------------------------------------------------------ */
 
-/* A row each. */
 static void write_advice(struct answers *answers)
 {
     struct rm_page_list advice = {0};
@@ -583,8 +437,8 @@ static void write_advice(struct answers *answers)
     }
 }
 
-/* What made the run slower than it would be alone, or its figures less sure. */
-static void write_remarks(struct answers *answers)
+/* What slowed the run down, or makes its values less certain. */
+static void write_disturbances(struct answers *answers)
 {
     const struct resmon_run *run = answers->run;
     double cpus = rm_run_fact_number(run, "machine", "cpus");
@@ -598,38 +452,36 @@ static void write_remarks(struct answers *answers)
     double swapped = rm_run_last_of(run, RM_PROC_MEM_SWAP, NULL);
     const struct {
         double value, least, shown;
-        void (*print)(char text[RM_HUMAN_BYTES], double value);
-        const char *before, *after;
+        const char *unit, *before, *after;
     } rows[] = {
-        {others, BUSY_SHARE, 100.0 * others, rm_human_percent, "other processes used ",
-         " of the CPU time"},
-        {steal, STEAL_SHARE, 100.0 * steal, rm_human_percent, "",
+        {others, BUSY_SHARE, 100.0 * others, "%", "other processes used ", " of the CPU time"},
+        {steal, STEAL_SHARE, 100.0 * steal, "%", "",
          " of the CPU time went to other virtual machines (steal)"},
-        {held, HELD_SHARE * wall, held, rm_human_seconds, "a CPU quota throttled its threads for ",
+        {held, HELD_SHARE * wall, held, "s", "a CPU quota throttled its threads for ",
          ", summed over CPUs"},
-        {heat, HEAT_SHARE * wall, heat, rm_human_seconds,
-         "the processors were throttled because of heat for ", ""},
-        {swapped, 0.0, swapped, rm_human_bytes, "", " of its memory was swapped out at the end"},
-        {outlived, 0.0, outlived, rm_human_count, "",
+        {heat, HEAT_SHARE * wall, heat, "s", "the processors were throttled because of heat for ",
+         ""},
+        {swapped, 0.0, swapped, "B", "", " of its memory was swapped out at the end"},
+        {outlived, 0.0, outlived, "", "",
          " of its processes outlived it: their later use is not counted"},
-        {(double)run->info.dropped_scopes, 0.0, (double)run->info.dropped_scopes, rm_human_count,
-         "", " scope instances were dropped: no room"},
-        {(double)run->info.dropped_forks, 0.0, (double)run->info.dropped_forks, rm_human_count, "",
+        {(double)run->info.dropped_scopes, 0.0, (double)run->info.dropped_scopes, "", "",
+         " scope instances were dropped: no room"},
+        {(double)run->info.dropped_forks, 0.0, (double)run->info.dropped_forks, "", "",
          " forked processes have scopes that are not counted (resmon run counts them)"},
-        {(double)run->info.dropped_rows, 0.0, (double)run->info.dropped_rows, rm_human_count, "",
+        {(double)run->info.dropped_rows, 0.0, (double)run->info.dropped_rows, "", "",
          " samples were dropped because sinks were too slow"},
     };
     for (size_t i = 0; i < RM_ARRAY_LEN(rows); i++) {
         if (rows[i].value > rows[i].least) {
-            char text[RM_HUMAN_BYTES];
-            rows[i].print(text, rows[i].shown);
             remark(answers, "note",
-                   rm_page_print(answers->page, "%s%s%s", rows[i].before, text, rows[i].after));
+                   rm_page_print(answers->page, "%s%s%s", rows[i].before,
+                                 rm_page_value(answers->page, rows[i].shown, rows[i].unit),
+                                 rows[i].after));
         }
     }
 }
 
-/* Processes that are in no figure. */
+/* Processes that no value includes. */
 static void write_missing_processes(struct answers *answers)
 {
     const resmon_run_source *tree = rm_subject_source(answers->run, "tree");
@@ -651,24 +503,20 @@ static void write_cost(struct answers *answers)
 {
     const resmon_run_info *info = &answers->run->info;
     double share = (double)info->library_cpu_ns / (double)info->duration_ns;
-    char text[RM_HUMAN_BYTES], part[RM_HUMAN_BYTES];
-    rm_human_seconds(text, (double)info->library_cpu_ns * 1e-9);
     size_t ranks = answers->run->rank_count;
-    rm_human_fixed(part, 100.0 * share / (ranks > 0 ? (double)ranks : 1.0), 2);
-    begin(answers, "cost", text);
+    begin(answers, "cost", seconds(answers, (double)info->library_cpu_ns * 1e-9));
     if (info->duration_ns > 0) {
-        clause(answers, "of CPU time for observing, %s %% of one CPU%s", part,
+        clause(answers, "of CPU time for observing, %s %% of one CPU%s",
+               rm_page_fixed(answers->page, 100.0 * share / (ranks > 0 ? (double)ranks : 1.0), 2),
                ranks > 1 ? " for each rank" : "");
     } else {
         clause(answers, "of CPU time for observing");
     }
     if (isfinite(info->rss_bytes)) {
-        rm_human_bytes(part, info->rss_bytes);
-        clause(answers, "%s of the memory", part);
+        clause(answers, "%s of the memory", bytes(answers, info->rss_bytes));
     }
     if (answers->run->scope_count > 0) {
-        rm_human_seconds(part, info->scopes_ns * 1e-9);
-        clause(answers, "%s added by scopes", part);
+        clause(answers, "%s added by scopes", seconds(answers, info->scopes_ns * 1e-9));
     }
 }
 
@@ -687,10 +535,11 @@ static void write_more(struct answers *answers)
 static void write_figures(struct answers *answers)
 {
     const resmon_headline *headline = &answers->headline;
+    bool is_of_group = rm_run_fact_text(answers->run, "run", "cgroup")[0] != '\0';
     write_wall(answers);
     if (answers->run->column_count > 0) {
         write_cpu(answers);
-        if (is_of_group(answers->run) && !isnan(answers->headline.tree_rss_max_bytes)) {
+        if (is_of_group && !isnan(headline->tree_rss_max_bytes)) {
             write_group_memory(answers);
         } else {
             write_memory(answers);
@@ -725,7 +574,7 @@ void rm_answers_remarks(const struct rm_subject *subject, struct rm_page_rows *r
 {
     struct answers answers = answers_of(subject, rows);
     write_advice(&answers);
-    write_remarks(&answers);
+    write_disturbances(&answers);
     write_missing_processes(&answers);
     write_missing(&answers);
     write_cost(&answers);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Owns the scripts and styles of the page, as they are in its file.  Made of page.js, page.css and
- * vendor/uplot by cmake/ResmonAssets.cmake.
+ * Owns the scripts and styles of the HTML page.  cmake/ResmonAssets.cmake makes them of page.js,
+ * page.css and vendor/uplot.
  */
 #ifndef RM_VIEW_ASSETS_H
 #define RM_VIEW_ASSETS_H

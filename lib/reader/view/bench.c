@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "view/bench.h"
+#include "view/benchmarks.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -7,19 +7,18 @@
 #include "base/alloc.h"
 #include "base/compiler.h"
 #include "compare/ranks.h"
-#include "view/diff.h"
 #include "view/plots.h"
 
 #define COLUMNS       6
 #define STRIP_COLUMNS 20
 #define MOST_SCOPES   30U
-#define NEAR          0.03 /* of the median: nothing to speak of */
+#define NEAR          0.03 /* of the median: not an outlier */
 #define FAR           3.5 /* modified z: B. Iglewicz, D. C. Hoaglin: How to Detect Outliers, 1993 */
 
 static const char *const headings[COLUMNS] = {"",       "median",  "interval (95 %)",
                                               "lowest", "highest", "runs, low to high"};
 
-/* ---- one figure --------------------------------------------------------------------------- */
+/* ---- one value ---------------------------------------------------------------------------- */
 
 struct summary {
     struct rm_between median;
@@ -34,7 +33,7 @@ static resmon_status summarize(const struct rm_group_row *row, struct summary *r
     *ret = (struct summary){.low = RM_NAN, .high = RM_NAN};
     resmon_status status = rm_group_known(row, &copy, &known);
     for (size_t i = 0; status == RESMON_OK && i < known.count; i++) {
-        ret->low = fmin(ret->low, known.at[i]); /* not of NaN */
+        ret->low = fmin(ret->low, known.at[i]); /* ignores NaN */
         ret->high = fmax(ret->high, known.at[i]);
         ret->known++;
     }
@@ -44,7 +43,7 @@ static resmon_status summarize(const struct rm_group_row *row, struct summary *r
     return status;
 }
 
-/* How many runs lie where: . one, : two, + three and more, # five, @ ten. */
+/* The number of runs in a column of the strip: . one, : two, + three and more, # five, @ ten. */
 static char mark_of(unsigned count)
 {
     return count == 0   ? ' '
@@ -82,9 +81,7 @@ static void add_row(struct rm_page *page, struct rm_page_table *table,
     const char *unit = rm_figures[row->figure].unit;
     char strip[STRIP_COLUMNS + 1];
     put_strip(strip, row, summary);
-    rm_page_set(&cells[0],
-                rm_page_print(page, "%s%s%s", rm_page_shown_at_most(page, row->path, 120),
-                              row->path[0] != '\0' ? ": " : "", rm_figures[row->figure].title));
+    rm_page_set(&cells[0], rm_figure_name(page, row->path, row->figure));
     rm_page_set(&cells[1], rm_page_value(page, summary->median.value, unit));
     rm_page_set(&cells[2], isnan(summary->median.low)
                                ? RM_PAGE_UNKNOWN
@@ -98,8 +95,8 @@ static void add_row(struct rm_page *page, struct rm_page_table *table,
 
 /* ---- the table ---------------------------------------------------------------------------- */
 
-/* Of the run what is known and not 0, without what is only looked at to explain it; of scopes their
- * time. */
+/* Shows values of the run that are known and not 0, except those that only explain outliers; and
+ * the wall time of scopes. */
 static bool is_shown(const struct rm_group_row *row, const struct summary *summary,
                      unsigned *scopes)
 {
@@ -109,11 +106,12 @@ static bool is_shown(const struct rm_group_row *row, const struct summary *summa
     return row->figure == RM_FIGURE_wall && (*scopes)++ < MOST_SCOPES;
 }
 
-/* A page draws dots in place of the strip of characters. */
-static void add_table(struct rm_page *page, const struct rm_group *group, const char *title,
-                      bool has_strip)
+/* HTML has plots of dots instead of the strip of characters. */
+static void add_table(struct rm_page *page, const struct rm_group *group, bool has_strip)
 {
     unsigned scopes = 0;
+    const char *title = rm_page_print(page, "%s, %s", rm_page_shown(page, group->name),
+                                      rm_group_runs_text(page, group));
     struct rm_page_table *table =
         rm_page_table_new(page, "bench", title, RM_HEADERS(headings, COLUMNS, 1), group->row_count);
     for (size_t i = 0; table != NULL && i < group->row_count; i++) {
@@ -132,12 +130,12 @@ static void add_table(struct rm_page *page, const struct rm_group *group, const 
     (void)rm_page_add_table(page, table);
 }
 
-/* ---- runs that lie far away --------------------------------------------------------------- */
+/* ---- outliers ----------------------------------------------------------------------------- */
 
-/* A cause is more than usual of a figure (1), or less of it (-1). */
+/* Values that explain a slow run. */
 static const struct cause {
     enum rm_figure_id id;
-    double sign;
+    double sign; /* 1: a higher value slows down; -1: a lower one */
     const char *what;
 } causes[] = {{RM_FIGURE_steal, 1, "the hypervisor kept the CPUs for"},
               {RM_FIGURE_throttled, 1, "the CPU quota of its cgroup throttled it for"},
@@ -148,8 +146,8 @@ static const struct cause {
               {RM_FIGURE_io_wait, 1, "all tasks waited for I/O for"},
               {RM_FIGURE_from_storage, 1, "it read from storage"}};
 
-/* Whether the figure of a cause was another one in that run than it usually is. */
-static bool stands_out(const struct cause *cause, const struct rm_group_row *row, size_t run)
+/* Whether the value of a cause differs in that run from its median. */
+static bool is_unusual(const struct cause *cause, const struct rm_group_row *row, size_t run)
 {
     struct summary summary;
     if (row == NULL || run >= row->count || isnan(row->values[run]) ||
@@ -160,13 +158,13 @@ static bool stands_out(const struct cause *cause, const struct rm_group_row *row
     return more > 2.0 * fmax(summary.spread, 0.02 * fabs(summary.median.value)) && more > 0.0;
 }
 
-/* What else differed in that run, of the things that make others slow. */
+/* The causes that differ in that run. */
 static const char *causes_text(struct rm_page *page, const struct rm_group *group, size_t run)
 {
     const char *text = "";
     for (size_t i = 0; i < RM_ARRAY_LEN(causes); i++) {
         const struct rm_group_row *row = rm_group_find(group, "", causes[i].id);
-        if (stands_out(&causes[i], row, run)) {
+        if (is_unusual(&causes[i], row, run)) {
             text =
                 rm_page_print(page, "%s%s %s %s", text, text[0] != '\0' ? "," : ":", causes[i].what,
                               rm_page_value(page, row->values[run], rm_figures[causes[i].id].unit));
@@ -200,7 +198,7 @@ static double value_at(const struct rm_group *group, enum rm_figure_id figure, s
     return row != NULL && run < row->count ? row->values[run] : RM_NAN;
 }
 
-/* Of the machine's CPU time. */
+/* Reports in how many runs others used more than `share` of the machine's CPU time. */
 static void say_shared(struct rm_page *page, const struct rm_group *group, enum rm_figure_id figure,
                        double share, const char *what, struct rm_page_list *list)
 {
@@ -217,22 +215,10 @@ static void say_shared(struct rm_page *page, const struct rm_group *group, enum 
 
 static void add_remarks(struct rm_page *page, const struct rm_group *group)
 {
-    struct rm_page_list *list = rm_page_alloc(page, 1, sizeof *list);
-    if (list != NULL) {
-        say_outliers(page, group, list);
-        say_shared(page, group, RM_FIGURE_others, 0.1, "other programs had", list);
-        say_shared(page, group, RM_FIGURE_steal, 0.02, "the hypervisor kept", list);
-        (void)rm_page_add(page, RM_BLOCK_LIST, "", list);
-    }
-}
-
-static const char *title_of(struct rm_page *page, const struct rm_group *group)
-{
-    size_t failures = rm_group_failures(group);
-    return rm_page_print(page, "%s, %zu run%s%s", rm_page_shown(page, group->name),
-                         group->run_count, group->run_count == 1 ? "" : "s",
-                         failures > 0 ? rm_page_print(page, ", of which %zu failed", failures)
-                                      : "");
+    struct rm_page_list *list = rm_page_add_list(page, "");
+    say_outliers(page, group, list);
+    say_shared(page, group, RM_FIGURE_others, 0.1, "other programs had", list);
+    say_shared(page, group, RM_FIGURE_steal, 0.02, "the hypervisor kept", list);
 }
 
 /* ---- all commands ------------------------------------------------------------------------- */
@@ -247,20 +233,12 @@ static const char *machine_of(struct rm_page *page, const struct rm_groups *grou
 
 static void add_dots(struct rm_page *page, const struct rm_groups *groups, enum rm_figure_id figure)
 {
-    struct rm_dots *dots = rm_page_alloc(page, 1, sizeof *dots);
     struct rm_dots_row *rows = rm_page_alloc(page, groups->count, sizeof *rows);
-    if (dots == NULL || rows == NULL) {
-        return;
-    }
-    for (size_t i = 0; i < groups->count; i++) {
+    for (size_t i = 0; rows != NULL && i < groups->count; i++) {
         rows[i] = (struct rm_dots_row){groups->at[i].name,
                                        rm_group_find(&groups->at[i], "", figure), (int)i};
     }
-    *dots = (struct rm_dots){page, rm_figures[figure].title, rm_figures[figure].unit, rows,
-                             groups->count};
-    struct rm_page_block *block = rm_page_add(page, RM_BLOCK_DRAWING, "", dots);
-    block->draw = rm_dots_draw;
-    block->note = "plot";
+    rm_page_add_dots(page, rm_figures[figure].title, rm_figures[figure].unit, rows, groups->count);
 }
 
 static void add_plots(struct rm_page *page, const struct rm_groups *groups)
@@ -276,18 +254,19 @@ static void add_plots(struct rm_page *page, const struct rm_groups *groups)
     }
 }
 
-/* Groups are compared while the page is made, and drawn later. */
+/* Comparisons of the groups, which live until the page is drawn. */
 struct differences {
     struct rm_diff *items;
     struct rm_gate gate;
     size_t count;
 };
 
-/* What another command differs by from the first. */
+/* Compares another command with the first one. */
 static void add_difference(struct rm_page *page, struct differences *differences,
                            const struct rm_groups *groups, size_t other)
 {
-    struct rm_diff *diff = &differences->items[differences->count++]; /* freed, if made or not */
+    struct rm_diff *diff =
+        &differences->items[differences->count++]; /* freed even if it is not made */
     if (rm_diff_make(diff, &groups->at[0], &groups->at[other], &differences->gate) != RESMON_OK) {
         page->is_broken = true;
         return;
@@ -296,7 +275,7 @@ static void add_difference(struct rm_page *page, struct differences *differences
         (void)rm_page_add(page, RM_BLOCK_TITLE, "Compared with the first", NULL);
     }
     (void)rm_page_add(page, RM_BLOCK_LINE, rm_diff_statement(page, diff), NULL);
-    rm_diff_add_intervals(page, diff);
+    rm_page_add_intervals(page, diff);
 }
 
 static void add_differences(struct rm_page *page, struct differences *differences,
@@ -337,7 +316,7 @@ resmon_status rm_bench_write(struct rm_buffer *out, const struct rm_groups *grou
         add_differences(&page, &differences, groups);
     }
     for (size_t i = 0; i < groups->count; i++) {
-        add_table(&page, &groups->at[i], title_of(&page, &groups->at[i]), !is_page);
+        add_table(&page, &groups->at[i], !is_page);
         add_remarks(&page, &groups->at[i]);
     }
     resmon_status status = rm_view_render(out, &page, &render);

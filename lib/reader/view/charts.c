@@ -10,8 +10,8 @@
 #include "run/energy.h"
 #include "run/record.h"
 
-#define MOST_NAMES 10   /* rows of a group of the views */
-#define SEEN_LIMIT 0.25 /* a limit is drawn where more than this part of it is in use */
+#define MOST_NAMES 10   /* rows of a group in views.def */
+#define SEEN_LIMIT 0.25 /* a limit is drawn if more than this share of it is in use */
 
 /* Rows of a group of the view CHART. */
 struct rows {
@@ -38,7 +38,7 @@ static bool is_bound(const struct rm_view_row *row)
     return row->colour < 0;
 }
 
-/* The rows of a group that are of a level (0: of any), either uses or bounds. */
+/* The rows of a group with a level (0: any), either uses or bounds. */
 static struct rows rows_of(const char *group, uint16_t level, bool bounds)
 {
     struct rows rows = {.count = 0};
@@ -68,9 +68,9 @@ static bool has_any(const struct rm_subject *subject, const struct rows *rows)
 
 /* ---- lines ------------------------------------------------------------------------------ */
 
-/* "mean 12.3 %, max 99.8 %"; of a counter its total, too. */
-static const char *said_of(struct rm_page *page, const resmon_column *column, const char *unit,
-                           double factor)
+/* "mean 12.3 %, max 99.8 %"; for a counter also its total. */
+static const char *summary_of(struct rm_page *page, const resmon_column *column, const char *unit,
+                              double factor)
 {
     const char *parts[3] = {"", "", ""};
     if (isfinite(column->mean)) {
@@ -91,12 +91,12 @@ static struct rm_chart_line *new_line(struct rm_page *page, const char *key, con
     struct rm_chart_line *line = rm_page_alloc(page, 1, sizeof *line);
     if (line != NULL) {
         *line = (struct rm_chart_line){
-            .key = key, .label = rm_page_shown(page, label), .colour = colour, .said = ""};
+            .key = key, .label = rm_page_shown(page, label), .colour = colour, .summary = ""};
     }
     return line;
 }
 
-/* The line of a column, or NULL where it holds nothing. */
+/* The line of a column; NULL: there is no such column. */
 static struct rm_chart_line *line_of(struct rm_subject *subject, const resmon_column *column,
                                      const char *label, int colour, const char *unit, double factor)
 {
@@ -108,7 +108,7 @@ static struct rm_chart_line *line_of(struct rm_subject *subject, const resmon_co
         new_line(page, rm_subject_column_name(page, column), label, colour);
     if (line != NULL) {
         size_t index = (size_t)(column - subject->run->columns);
-        line->said = said_of(page, column, unit, factor);
+        line->summary = summary_of(page, column, unit, factor);
         line->points = rm_points_of_column(page, subject->run, index, factor, subject->most_points);
     }
     return line;
@@ -122,14 +122,14 @@ static struct rm_chart_line *line_of_row(struct rm_subject *subject, const struc
                 1.0 / row->divisor);
     if (line != NULL && row->series == RESMON_SERIES_LAST) {
         line->is_level = true;
-        line->said = rm_page_value(subject->page, column->last / row->divisor, row->unit);
+        line->summary = rm_page_value(subject->page, column->last / row->divisor, row->unit);
     }
     return line;
 }
 
 /* ---- charts ----------------------------------------------------------------------------- */
 
-/* Title and unit of a group. */
+/* The row with title and unit of a group. */
 static struct rm_view_row head_of(enum rm_view view, const char *group)
 {
     struct rm_view_row row;
@@ -185,7 +185,7 @@ bool rm_chart_has_points(const struct rm_chart *chart)
     return false;
 }
 
-/* Why there are no lines, or nothing of them to be seen. */
+/* Sets the reason why a chart has no lines or points. */
 static struct rm_chart *explained(struct rm_subject *subject, struct rm_chart *chart,
                                   const struct rows *rows)
 {
@@ -206,7 +206,7 @@ static struct rm_chart *explained(struct rm_subject *subject, struct rm_chart *c
     return chart;
 }
 
-/* Whether it was nothing throughout. */
+/* Whether all values are 0. */
 static bool is_quiet(const struct rm_chart *chart)
 {
     for (size_t i = 0; i < chart->count; i++) {
@@ -217,7 +217,7 @@ static bool is_quiet(const struct rm_chart *chart)
     return true;
 }
 
-/* NULL of what is not measured; noted, and NULL, of what was nothing throughout. */
+/* A chart that is left out if it was not measured, and listed as quiet if all values are 0. */
 static struct rm_chart *optional(struct rm_subject *subject, struct rm_chart *chart)
 {
     if (chart == NULL || !rm_chart_has_points(chart)) {
@@ -234,14 +234,14 @@ static struct rm_chart *optional(struct rm_subject *subject, struct rm_chart *ch
 
 /* ---- CPU and memory --------------------------------------------------------------------- */
 
-/* The rows of a chart. */
+/* The rows of a chart by level. */
 struct split {
-    struct rows own;  /* of the program: the first of its process, the first with its children */
-    struct rows more; /* of the program, others */
+    struct rows own;  /* of the program: the first row of the tree and the first of the process */
+    struct rows more; /* other rows of the program */
     struct rows machine, group, bounds;
 };
 
-/* Where it never had children, the process alone. */
+/* If the program never had children, its own row is that of the process only. */
 static struct split split_rows(const struct rm_subject *subject, const char *name)
 {
     const struct rows tree = rows_of(name, RESMON_LEVEL_TREE, false);
@@ -302,7 +302,7 @@ static struct rm_chart *cpu_chart(struct rm_subject *subject)
     return explained(subject, chart, &split.own);
 }
 
-/* A limit near what is used is a line; another a remark. */
+/* A limit near the use is a line; a higher one is a remark. */
 static void add_limits(struct rm_subject *subject, struct rm_chart *chart,
                        const struct rows *bounds)
 {
@@ -316,8 +316,8 @@ static void add_limits(struct rm_subject *subject, struct rm_chart *chart,
         if (limit != NULL && used > SEEN_LIMIT * rm_points_top(&limit->points)) {
             add_line(chart, limit);
         } else if (limit != NULL) {
-            chart->note =
-                rm_page_print(subject->page, "%s: %s, above this chart", limit->label, limit->said);
+            chart->note = rm_page_print(subject->page, "%s: %s, above this chart", limit->label,
+                                        limit->summary);
         }
     }
 }
@@ -367,7 +367,7 @@ static struct rm_chart *io_chart(struct rm_subject *subject, const char *group)
     return explained(subject, chart, &wanted);
 }
 
-/* What stands behind the last ", " of a label. */
+/* The part of a label behind its last ", ". */
 static const char *last_word(const char *label)
 {
     const char *at = label;
@@ -377,12 +377,12 @@ static const char *last_word(const char *label)
     return at;
 }
 
-/* Ports of InfiniBand have a colour each, from that of the first on. */
+/* Each InfiniBand port has its own color, from the color of the first row on. */
 struct ports {
     int first_colour, count;
 };
 
-/* The lines of a row: of the machine as a whole, or (`of_ports`) those of ports. */
+/* Adds the lines of a row: of the whole machine, or with `of_ports` those of its ports. */
 static void add_network(struct rm_subject *subject, struct rm_chart *chart,
                         const struct rm_view_row *row, bool of_ports, struct ports *ports)
 {
@@ -439,7 +439,7 @@ static struct rm_chart *pressure_chart(struct rm_subject *subject)
 
 /* ---- power ------------------------------------------------------------------------------ */
 
-/* Watts of columns of joules, added up. */
+/* The sum of the power from several columns of joules. */
 static struct rm_points power_points(struct rm_subject *subject,
                                      const resmon_column *const *columns, size_t count)
 {
@@ -475,14 +475,14 @@ static struct rm_chart_line *power_line(struct rm_subject *subject, const char *
     }
     line->points = power_points(subject, columns, count);
     if (seconds > 0.0 && isfinite(joules)) {
-        line->said =
+        line->summary =
             rm_page_print(page, "mean %s, total %s", rm_page_value(page, joules / seconds, "W"),
                           rm_page_value(page, joules, "J"));
     }
     return line;
 }
 
-/* Joules of the component that a metric is of: "node.energy.cpu". */
+/* The energy of the component of a metric, in joules: "node.energy.cpu". */
 static double joules_of(const struct rm_subject *subject, const char *metric)
 {
     const char *name = strrchr(metric, '.');
@@ -526,7 +526,7 @@ static struct rm_chart *power_chart(struct rm_subject *subject)
     return chart;
 }
 
-/* ---- GPUs, and what no row names -------------------------------------------------------- */
+/* ---- GPUs and other metrics ------------------------------------------------------------- */
 
 static struct rm_chart *gpu_chart(struct rm_subject *subject, const char *group, const char *note)
 {
@@ -602,7 +602,7 @@ struct rm_charts rm_charts_of_run(struct rm_subject *subject)
 
 /* ---- several runs ----------------------------------------------------------------------- */
 
-/* A row of several runs, and how its line is made of one. */
+/* A row of several runs, and the function that makes the line of one run. */
 struct compared {
     struct rm_view_row row;
     struct rm_chart_line *(*line)(struct rm_subject *subject, const struct rm_view_row *row);
@@ -627,10 +627,10 @@ static struct rm_chart_line *share_of_power(struct rm_subject *subject,
     return NULL;
 }
 
-/* All GPUs of a run by row: sums, and of how many. */
+/* The sum of all GPUs of a run, by row. */
 struct gpus {
-    double *sums, *counts; /* by row */
-    double mean;           /* of the means, added up */
+    double *sums, *counts; /* by row: the sum and the number of values */
+    double mean;           /* the sum of the means */
     unsigned count;
 };
 
@@ -645,7 +645,7 @@ static void add_gpu(const struct resmon_run *run, const resmon_column *column, s
     gpus->count++;
 }
 
-/* Slices are parts of GPUs that are counted already. */
+/* Slices (MIG) are left out: they are parts of GPUs that are included. */
 static struct gpus gpus_of(struct rm_subject *subject, const char *metric)
 {
     const size_t rows = subject->run->row_count;
@@ -661,7 +661,7 @@ static struct gpus gpus_of(struct rm_subject *subject, const char *metric)
     return gpus;
 }
 
-/* The sum of their memory, or the mean of their use. */
+/* The sum of the memory of all GPUs, or the mean of their use. */
 static struct rm_chart_line *line_of_gpus(struct rm_subject *subject, const struct rm_view_row *row)
 {
     struct rm_page *page = subject->page;
@@ -676,7 +676,7 @@ static struct rm_chart_line *line_of_gpus(struct rm_subject *subject, const stru
         gpus.sums[r] = gpus.counts[r] > 0.0 ? gpus.sums[r] / of : RM_NAN;
     }
     line->points = rm_points_of_rows(page, subject->run, gpus.sums, subject->most_points);
-    line->said = rm_page_print(
+    line->summary = rm_page_print(
         page, "mean %s, %u GPUs",
         rm_page_value(page, gpus.mean / (is_sum ? 1.0 : gpus.count), row->unit), gpus.count);
     return line;
@@ -734,7 +734,7 @@ static bool is_of_gpus(const char *group)
     return strcmp(group, "gpu") == 0 || strcmp(group, "gpu_memory") == 0;
 }
 
-/* The first row of a group that any of the runs has. */
+/* The first row of a group for which any run has values. */
 static bool find_compared(const struct rm_subject *subjects, size_t count, const char *group,
                           struct rm_view_row *row)
 {

@@ -61,14 +61,14 @@ static const struct {
 #include "view/tables.def"
 };
 
-const char *rm_table_key(enum rm_table_name table)
-{
-    return tables[table].key;
-}
-
 const char *rm_table_title(enum rm_table_name table)
 {
     return tables[table].title;
+}
+
+struct rm_page_table *rm_columns_begin(struct rm_page *page, enum rm_table_name table)
+{
+    return rm_page_table_begin(page, tables[table].key, tables[table].title);
 }
 
 /* ---- members ---------------------------------------------------------------------------- */
@@ -85,7 +85,7 @@ static int32_t code_at(const void *record, uint16_t offset)
     return code;
 }
 
-/* Of a document: what has not been measured is not in it. */
+/* Whether the member is known: a document contains only what was measured. */
 static bool is_there(const struct rm_view_column *column, const void *record)
 {
     const struct rm_record known = rm_record_of(column->record);
@@ -190,7 +190,7 @@ void rm_columns_add(struct rm_page_table *table, const struct rm_view_columns *c
 
 /* ---- cells ------------------------------------------------------------------------------ */
 
-/* Metrics have each its own unit; but for the last value of a counter, that is of a second. */
+/* Each metric has its own unit.  Counters are shown as rates, except for their last value. */
 static const char *print_metric(struct rm_page *page, const struct rm_view_column *column,
                                 const resmon_column *metric, double value)
 {
@@ -212,8 +212,7 @@ static const char *print(struct rm_page *page, const struct rm_view_column *colu
     if (column->table == RM_TABLE_metrics && column->unit[0] != '\0') {
         return print_metric(page, column, record, value);
     }
-    return column->unit[0] == '\0' ? rm_page_human(page, rm_human_count, value)
-                                   : rm_page_value(page, value, column->unit);
+    return rm_page_value(page, value, column->unit);
 }
 
 static const char *mark_of(const struct rm_view_column *column, const void *record)
@@ -250,9 +249,8 @@ void rm_column_set(struct rm_page *page, struct rm_page_cell *cell,
         rm_page_set_missing(page, cell, why_vague(column, record, why));
         return;
     }
-    const char *mark = mark_of(column, record);
-    const char *text = print(page, column, record, value);
-    rm_page_set(cell, mark[0] != '\0' ? rm_page_print(page, "%s%s", mark, text) : text);
+    rm_page_set(cell, print(page, column, record, value));
+    rm_page_mark(page, cell, mark_of(column, record));
     cell->value = value;
     cell->is_figure = true;
 }
@@ -270,8 +268,7 @@ struct rm_page_table *rm_columns_table(struct rm_page *page, enum rm_table_name 
                                        const char *why)
 {
     const struct rm_view_columns columns = rm_columns_choose(table, detail, records);
-    struct rm_page_table *made =
-        rm_page_table_begin(page, rm_table_key(table), rm_table_title(table));
+    struct rm_page_table *made = rm_columns_begin(page, table);
     if (made == NULL) {
         return NULL;
     }

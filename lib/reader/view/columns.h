@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Owns how members of records become cells: view/tables.def, the one table of figures that people
- * see, as columns of a table.
+ * Owns how members of records become cells: view/tables.def, the one table of the values that
+ * people see, as columns of a table.
+ * Called by the builders of tables.
  */
 #ifndef RM_VIEW_COLUMNS_H
 #define RM_VIEW_COLUMNS_H
@@ -26,39 +27,42 @@ struct rm_view_column {
     uint8_t table, record, type, detail, traits;
 };
 
-/* Columns that a table has. */
+/* The columns of a table. */
 struct rm_view_columns {
     const struct rm_view_column *items[RM_PAGE_COLUMNS];
     size_t count;
 };
 
-/* Records behind each other. */
+/* An array of records. */
 struct rm_records {
     const void *first;
     size_t count, size;
 };
 
-const char *rm_table_key(enum rm_table_name table);
 const char *rm_table_title(enum rm_table_name table);
 
-/** The columns of which at least one record has a figure (`first` NULL: all); text is always there.
- */
+/** A table without columns, with the key and title of view/tables.def; NULL: there is no memory. */
+struct rm_page_table *rm_columns_begin(struct rm_page *page, enum rm_table_name table);
+
+/** The columns that have a value in at least one record (`first` NULL: all columns); columns of
+ * text are always included. */
 struct rm_view_columns rm_columns_choose(enum rm_table_name table, enum rm_column_detail detail,
                                          struct rm_records records);
 
-/** Adds them behind the columns that a table has. */
+/** Adds the columns behind those that the table has. */
 void rm_columns_add(struct rm_page_table *table, const struct rm_view_columns *columns);
 
-/** Sets the cell of one, with the mark of an estimate; "-", for this reason, of what is not known.
+/** Sets one cell, with the mark of an estimate; "-" with the reason `why` if the value is not
+ * known.
  */
 void rm_column_set(struct rm_page *page, struct rm_page_cell *cell,
                    const struct rm_view_column *column, const void *record, const char *why);
 
-/** Sets those of all. */
+/** Sets the cells of all columns. */
 void rm_columns_set(struct rm_page *page, struct rm_page_cell *cells,
                     const struct rm_view_columns *columns, const void *record, const char *why);
 
-/** A table of records as they are: each has a row. */
+/** A table with a row for each record. */
 struct rm_page_table *rm_columns_table(struct rm_page *page, enum rm_table_name table,
                                        enum rm_column_detail detail, struct rm_records records,
                                        const char *why);

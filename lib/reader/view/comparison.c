@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "view/comparison.h"
+#include "view/benchmarks.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -8,12 +8,11 @@
 #include "base/compiler.h"
 #include "base/human.h"
 #include "base/text.h"
-#include "view/view.h"
 
 /* ---- scales ----------------------------------------------------------------------------- */
 
-/* Figures next to each other are in one unit, with as many decimals as an interval is worth: two
- * digits of half its width. */
+/* Values of one column have the same unit and number of decimals: two significant digits of half
+ * the width of the confidence interval. */
 struct scale {
     struct rm_human_unit unit;
     int decimals;
@@ -69,7 +68,7 @@ static void state_without_interval(struct rm_comparison *comparison)
 {
     resmon_comparison *figures = &comparison->figures;
     char difference[RM_HUMAN_BYTES];
-    rm_human_joules(difference, fabs(figures->energy_j.difference));
+    rm_human_value(difference, fabs(figures->energy_j.difference), "J", false);
     (void)snprintf(figures->statement, sizeof figures->statement,
                    "No interval can be given: %s.  The work consumed %s %s than an idle period of "
                    "the same length, which may be noise: run it longer, or more often.",
@@ -77,7 +76,7 @@ static void state_without_interval(struct rm_comparison *comparison)
                    figures->energy_j.difference < 0.0 ? "less" : "more");
 }
 
-/* What a model says has none of the noise that a measurement would have. */
+/* The interval does not contain the error of a model: the values of a model have no noise. */
 static void state_model(struct rm_comparison *comparison)
 {
     resmon_comparison *figures = &comparison->figures;
@@ -134,7 +133,7 @@ void rm_comparison_put_in_words(struct rm_comparison *comparison)
 
 /* ---- the text --------------------------------------------------------------------------- */
 
-/* A column of the table: all of it in one unit. */
+/* A column of the table. */
 struct quantity {
     const char *name;
     const char *unit;
@@ -149,7 +148,7 @@ static struct scale scale_of_column(const struct quantity *quantity)
     const resmon_compared *values = quantity->values;
     double most = fmax(fabs(values->work), fabs(values->idle)) * quantity->factor;
     double half = half_of(values) * quantity->factor;
-    /* Without an interval: four digits. */
+    /* Without an interval: four significant digits. */
     return scale_of(quantity->unit, most, isnan(half) ? 0.01 * most : half);
 }
 
@@ -193,7 +192,7 @@ static void add_table(struct rm_page *page, const resmon_comparison *comparison,
     (void)rm_page_add_table(page, table);
 }
 
-/* Of outside origin: it may not end in its field. */
+/* Text from outside, which may lack the terminating zero. */
 static const char *outside(struct rm_page *page, const char *text, size_t capacity)
 {
     char clean[640];
@@ -221,22 +220,19 @@ static const char *terms_text(struct rm_page *page, const resmon_comparison *com
 resmon_status rm_comparison_write(struct rm_buffer *buffer, const resmon_comparison *comparison)
 {
     struct rm_page page = {.title = ""};
-    struct rm_page_list *list = rm_page_alloc(&page, 1, sizeof *list);
     const char *method = outside(&page, comparison->method, sizeof comparison->method);
     const char *remark = outside(&page, comparison->remark, sizeof comparison->remark);
     add_table(&page, comparison,
               rm_page_print(&page, "Energy of the machine (%s) over the %s that the work takes",
                             outside(&page, comparison->components, sizeof comparison->components),
                             rm_page_value(&page, comparison->seconds, "s")));
-    if (list != NULL) {
-        rm_page_say(&page, list, "%s", terms_text(&page, comparison));
-        if (method[0] != '\0') {
-            rm_page_say(&page, list, "interval: Welch's t, %s", method);
-        }
-        if (remark[0] != '\0') {
-            rm_page_say(&page, list, "note: %s", remark);
-        }
-        (void)rm_page_add(&page, RM_BLOCK_LIST, "", list);
+    struct rm_page_list *list = rm_page_add_list(&page, "");
+    rm_page_say(&page, list, "%s", terms_text(&page, comparison));
+    if (method[0] != '\0') {
+        rm_page_say(&page, list, "interval: Welch's t, %s", method);
+    }
+    if (remark[0] != '\0') {
+        rm_page_say(&page, list, "note: %s", remark);
     }
     (void)rm_page_add(&page, RM_BLOCK_TITLE,
                       outside(&page, comparison->statement, sizeof comparison->statement), NULL);

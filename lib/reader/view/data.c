@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "view/data.h"
+#include "view/renderers.h"
 
 #include <math.h>
 
@@ -8,11 +8,10 @@
 #include "base/compiler.h"
 #include "format/json_writer.h"
 #include "view/charts.h"
-#include "view/names.h"
 
-#define POINTS_OF_ALL 300 /* of a line beside those of others */
+#define POINTS_OF_ALL 300 /* of a line in a chart of several runs */
 
-/* Data that is being written. */
+/* Data while they are written. */
 struct data {
     struct rm_report *view;
     struct rm_json_writer json;
@@ -28,7 +27,7 @@ static void put_texts(struct rm_json_writer *json, const char *key, const char *
     rm_json_close_array(json);
 }
 
-/* ---- figures ---------------------------------------------------------------------------- */
+/* ---- tiles and rows --------------------------------------------------------------------- */
 
 static void put_tile(struct rm_json_writer *json, const char *label, const char *value,
                      const char *small)
@@ -55,7 +54,7 @@ static void put_answers(struct data *data, const struct rm_page_rows *rows)
 
 /* ---- tables ----------------------------------------------------------------------------- */
 
-/* A text; what is missing, and what has a bar, is an object. */
+/* A text; a cell with a reason or a bar is an object. */
 static void put_cell(struct data *data, const struct rm_page_cell *cell)
 {
     struct rm_json_writer *json = &data->json;
@@ -81,8 +80,8 @@ static void put_cell(struct data *data, const struct rm_page_cell *cell)
     rm_json_close_object(json);
 }
 
-/* Of the columns that people see: their titles, how many from the left are text, and which are long
- * text. */
+/* The visible columns: titles, the number of text columns from the left, and the indexes of columns
+ * with long text. */
 static void put_columns(struct rm_json_writer *json, const struct rm_page_table *table)
 {
     size_t left = 0, at = 0;
@@ -163,7 +162,7 @@ static void put_line(struct rm_json_writer *json, const struct rm_chart_line *li
     rm_json_put_text(json, "label", line->label);
     rm_json_put_i64(json, "colour", line->colour);
     rm_json_put_u64(json, "is_level", line->is_level ? 1 : 0);
-    rm_json_put_text(json, "said", line->said);
+    rm_json_put_text(json, "said", line->summary);
     rm_json_put_u64(json, "run", line->run);
     rm_json_put_double(json, "top", rm_points_top(points));
     put_numbers(json, "times", points->times, points->count);
@@ -214,7 +213,6 @@ static void put_run_charts(struct data *data, struct rm_subject *subject)
 
 /* ---- runs ------------------------------------------------------------------------------- */
 
-/* "host", "2026-11-22 01:47:03 UTC", "3 min 20 s", "stopped", and the label. */
 static void put_meta(struct data *data, const struct rm_subject *subject)
 {
     const char *texts[RM_SUBJECT_META];
@@ -222,7 +220,7 @@ static void put_meta(struct data *data, const struct rm_subject *subject)
     put_texts(&data->json, "meta", texts, count);
 }
 
-/* All blocks of a kind, up to the next run. */
+/* All blocks of a kind of the current run. */
 static void put_kind(struct data *data, const char *key, const struct rm_page_block *first,
                      enum rm_page_block_kind kind)
 {
@@ -265,7 +263,7 @@ static void put_run(struct data *data, const struct rm_page_block *run)
     rm_json_close_object(json);
 }
 
-/* What compares several runs. */
+/* The comparison of several runs. */
 static void put_all(struct data *data, const struct rm_page_block *all)
 {
     struct rm_json_writer *json = &data->json;

@@ -1,26 +1,23 @@
 /* SPDX-License-Identifier: MIT */
-#include "view/diff.h"
+#include "view/benchmarks.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/compiler.h"
-#include "base/human.h"
 #include "base/status.h"
 #include "base/text.h"
-#include "view/flame.h"
+#include "view/html.h"
 #include "view/plots.h"
 
-#define MOST_PLOTS      12U
-#define LEAST_APART     0.01 /* of what was counted, to be worth a plot */
-#define MOST_POINTS     800
-#define MOST_BOXES      4000
-#define SIDES           2
-#define COLUMNS         7
-#define PATH_CHARACTERS 120
-#define MOST_SCOPES     20U /* rows without a rule, in a brief table */
-#define MOST_PATHS      10U
+#define MOST_PLOTS  12U
+#define LEAST_APART 0.01 /* relative difference of a count that has a plot */
+#define MOST_POINTS 800
+#define MOST_BOXES  4000
+#define SIDES       2
+#define COLUMNS     7
+#define MOST_SCOPES 20U /* rows without a rule, in a brief table */
+#define MOST_PATHS  10U
 
 static const char *const headings[COLUMNS] = {"",        "before", "after",          "change",
                                               "verdict", "p",      "interval (95 %)"};
@@ -34,98 +31,78 @@ const char *rm_verdict_name(enum rm_verdict verdict)
 
 /* ---- numbers ------------------------------------------------------------------------------ */
 
-static void put_signed(char text[RM_HUMAN_BYTES + 2], double value, const char *unit)
+/* A change in percent of the median before; "" where that is 0. */
+static const char *share_text(struct rm_page *page, const struct rm_diff_row *row)
 {
-    char plain[RM_HUMAN_BYTES];
-    rm_human_value(plain, fabs(value), unit, false);
-    (void)snprintf(text, RM_HUMAN_BYTES + 2, "%s%s",
-                   isnan(value)  ? ""
-                   : value < 0.0 ? "-"
-                                 : "+",
-                   plain);
-}
-
-/* Of the median before; "" where that is 0. */
-static void put_share(char text[RM_HUMAN_BYTES], double value, double of)
-{
-    double share = 100.0 * value / of;
-    text[0] = '\0';
-    if (of > 0.0 && fabs(share) < 1e5) {
-        char number[RM_HUMAN_BYTES];
-        rm_human_fixed(number, fabs(share), fabs(share) < 100.0 ? 1 : 0);
-        (void)snprintf(text, RM_HUMAN_BYTES, "%s%.20s %%", share < 0.0 ? "-" : "+", number);
+    double share = 100.0 * row->shift.value / row->before.value;
+    if (!(row->before.value > 0.0 && fabs(share) < 1e5)) {
+        return "";
     }
+    return rm_page_print(page, "%s%s %%", share < 0.0 ? "-" : "+",
+                         rm_page_fixed(page, fabs(share), fabs(share) < 100.0 ? 1 : 0));
 }
 
-static void put_p(char text[RM_HUMAN_BYTES], double p)
+static const char *p_text(struct rm_page *page, double p)
 {
-    if (isnan(p)) {
-        (void)snprintf(text, RM_HUMAN_BYTES, "-");
-    } else if (p < 0.001) {
-        (void)snprintf(text, RM_HUMAN_BYTES, "<0.001");
-    } else {
-        rm_human_fixed(text, p, 3);
-    }
+    return isnan(p) ? "-" : p < 0.001 ? "<0.001" : rm_page_fixed(page, p, 3);
 }
 
-static const char *title_of(const struct rm_diff_row *row)
+static const char *change_text(struct rm_page *page, const struct rm_diff_row *row)
 {
-    return rm_figures[row->figure].title;
+    return rm_page_signed(page, row->shift.value, rm_figures[row->figure].unit);
 }
 
-/* "train/epoch: wall time" */
-const char *rm_diff_row_name(struct rm_page *page, const struct rm_diff_row *row)
+const char *rm_figure_name(struct rm_page *page, const char *path, enum rm_figure_id figure)
 {
-    return rm_page_print(page, "%s%s%s", rm_page_shown_at_most(page, row->path, PATH_CHARACTERS),
-                         row->path[0] != '\0' ? ": " : "", title_of(row));
+    return rm_page_print(page, "%s%s%s", rm_page_shown_at_most(page, path, 120),
+                         path[0] != '\0' ? ": " : "", rm_figures[figure].title);
+}
+
+const char *rm_group_runs_text(struct rm_page *page, const struct rm_group *group)
+{
+    size_t failures = rm_group_failures(group);
+    return rm_page_print(page, "%zu run%s%s", group->run_count, group->run_count == 1 ? "" : "s",
+                         failures > 0 ? rm_page_print(page, ", of which %zu failed", failures)
+                                      : "");
 }
 
 const char *rm_diff_row_change(struct rm_page *page, const struct rm_diff_row *row)
 {
-    char text[RM_HUMAN_BYTES + 2];
-    put_share(text, row->shift.value, row->before.value);
-    if (text[0] == '\0') {
-        put_signed(text, row->shift.value, rm_figures[row->figure].unit);
-    }
-    return rm_page_print(page, "%s", text);
+    const char *share = share_text(page, row);
+    return share[0] != '\0' ? share : change_text(page, row);
 }
 
-/* What a row says of its rule, in one line: "wall time +18.0 % (+222 ms): more than wall>5%". */
-static const char *rm_diff_row_text(struct rm_page *page, const struct rm_diff_row *row)
+/* A row and its rule in one line, not escaped: "wall time +18.0 % (+222 ms); wall>5% allows 60 ms".
+ */
+static const char *row_text(struct rm_page *page, const struct rm_diff_row *row)
 {
-    char by[RM_HUMAN_BYTES + 2], share[RM_HUMAN_BYTES];
-    const char *unit = rm_figures[row->figure].unit, *rule = "", *runs = "";
-    put_signed(by, row->shift.value, unit);
-    put_share(share, row->shift.value, row->before.value);
+    const char *rule = "", *runs = "", *by = change_text(page, row), *share = share_text(page, row);
     bool has_share = share[0] != '\0';
     if (row->rule != NULL) {
-        char most[RM_HUMAN_BYTES];
-        rm_human_value(most, row->allowance, unit, false);
-        rule = rm_page_print(page, "; %s allows %s", row->rule->text, most);
+        rule = rm_page_print(page, "; %s allows %s", row->rule->text,
+                             rm_page_value(page, row->allowance, rm_figures[row->figure].unit));
     }
     if (row->verdict == RM_VERDICT_CANNOT_TELL && row->runs_wanted > 0) {
         runs = rm_page_print(page, "; about %lu runs per side are needed",
                              (unsigned long)row->runs_wanted);
     }
     return rm_page_print(page, "%s%s%s %s%s%s%s%s%s", row->path, row->path[0] != '\0' ? ": " : "",
-                         title_of(row), share, has_share ? " (" : "", by, has_share ? ")" : "",
-                         rule, runs);
+                         rm_figures[row->figure].title, share, has_share ? " (" : "", by,
+                         has_share ? ")" : "", rule, runs);
 }
 
 /* ---- rows --------------------------------------------------------------------------------- */
 
-/* Of the difference; where there is none to tell, the difference. */
+/* The confidence interval of the difference; without one, the difference. */
 static const char *interval_text(struct rm_page *page, const struct rm_diff_row *row)
 {
-    char low[RM_HUMAN_BYTES + 2], high[RM_HUMAN_BYTES + 2];
     const char *unit = rm_figures[row->figure].unit;
     if (row->is_counted || isnan(row->shift.low)) {
-        put_signed(low, row->shift.value, unit);
-        return rm_page_print(page, "%s%s", row->is_counted ? "counted, " : "", low);
+        return rm_page_print(page, "%s%s", row->is_counted ? "counted, " : "",
+                             change_text(page, row));
     }
-    put_signed(low, row->shift.low, unit);
-    put_signed(high, row->shift.high, unit);
-    return rm_page_print(page, "%s to %s", low, high);
+    return rm_page_print(page, "%s to %s", rm_page_signed(page, row->shift.low, unit),
+                         rm_page_signed(page, row->shift.high, unit));
 }
 
 static void add_row(struct rm_page *page, struct rm_page_table *table,
@@ -133,31 +110,30 @@ static void add_row(struct rm_page *page, struct rm_page_table *table,
 {
     struct rm_page_cell *cells = rm_page_row(page, table);
     const char *unit = rm_figures[row->figure].unit;
-    char p[RM_HUMAN_BYTES];
-    put_p(p, row->rule != NULL ? row->p_of_all : row->p);
-    rm_page_set(&cells[0], rm_diff_row_name(page, row));
+    double p = row->rule != NULL ? row->p_of_all : row->p;
+    rm_page_set(&cells[0], rm_figure_name(page, row->path, row->figure));
     rm_page_set(&cells[1], rm_page_value(page, row->before.value, unit));
     rm_page_set(&cells[2], rm_page_value(page, row->after.value, unit));
     rm_page_set(&cells[3], rm_diff_row_change(page, row));
     rm_page_set(&cells[4], verdicts[row->verdict]);
-    rm_page_set(&cells[5], row->is_counted ? "" : rm_page_print(page, "%s", p));
+    rm_page_set(&cells[5], row->is_counted ? "" : p_text(page, p));
     rm_page_set(&cells[6], interval_text(page, row));
 }
 
-/* What is always looked at. */
-static bool is_first(const struct rm_diff_row *row)
+/* Values of the run that are always shown. */
+static bool is_always_shown(const struct rm_diff_row *row)
 {
-    static const enum rm_figure_id first[] = {RM_FIGURE_wall,   RM_FIGURE_cpu,  RM_FIGURE_peak,
+    static const enum rm_figure_id shown[] = {RM_FIGURE_wall,   RM_FIGURE_cpu,  RM_FIGURE_peak,
                                               RM_FIGURE_energy, RM_FIGURE_read, RM_FIGURE_written};
-    for (size_t i = 0; i < RM_ARRAY_LEN(first) && row->path[0] == '\0'; i++) {
-        if (row->figure == first[i]) {
+    for (size_t i = 0; i < RM_ARRAY_LEN(shown) && row->path[0] == '\0'; i++) {
+        if (row->figure == shown[i]) {
             return true;
         }
     }
     return false;
 }
 
-/* Of scopes without a rule: where something has changed, beyond chance or without a test. */
+/* Whether a value of a scope without a rule has changed: significantly, or a count. */
 static bool has_changed(const struct rm_diff_row *row)
 {
     double share = fabs(row->shift.value) / fabs(row->before.value);
@@ -169,7 +145,7 @@ static bool has_changed(const struct rm_diff_row *row)
 
 bool rm_diff_is_shown(const struct rm_diff_row *row, bool is_full, unsigned *changed)
 {
-    if (is_full || row->rule != NULL || is_first(row)) {
+    if (is_full || row->rule != NULL || is_always_shown(row)) {
         return true;
     }
     return has_changed(row) && (*changed)++ < MOST_SCOPES;
@@ -204,17 +180,15 @@ static const struct rm_diff_row *find_wall(const struct rm_diff *diff)
     return NULL;
 }
 
-/* What is asked for first: how long it takes now. */
+/* The change of the wall time. */
 static const char *statement_without_rules(struct rm_page *page, const struct rm_diff *diff)
 {
-    char p[RM_HUMAN_BYTES];
     const struct rm_diff_row *wall = find_wall(diff);
     if (wall == NULL) {
         return "No verdict: there are no rules.";
     }
-    put_p(p, wall->p);
-    return rm_page_print(page, "%s: %s%s%s", diff->after->name, rm_diff_row_text(page, wall),
-                         isnan(wall->p) ? "" : ", p ", isnan(wall->p) ? "" : p);
+    return rm_page_print(page, "%s: %s%s%s", diff->after->name, row_text(page, wall),
+                         isnan(wall->p) ? "" : ", p ", isnan(wall->p) ? "" : p_text(page, wall->p));
 }
 
 const char *rm_diff_statement(struct rm_page *page, const struct rm_diff *diff)
@@ -233,14 +207,15 @@ const char *rm_diff_statement(struct rm_page *page, const struct rm_diff *diff)
     }
 }
 
-/* What is worse and what nobody can tell. */
-static void say_reasons(struct rm_page *page, const struct rm_diff *diff, struct rm_page_list *list)
+/* The values that are worse, then those without enough data. */
+static void say_reasons(struct rm_page *page, const struct rm_diff *diff)
 {
+    struct rm_page_list *list = rm_page_add_list(page, "reasons");
     for (int verdict = RM_VERDICT_WORSE; verdict >= RM_VERDICT_CANNOT_TELL; verdict--) {
         for (size_t i = 0; i < diff->row_count; i++) {
             if ((int)diff->rows[i].verdict == verdict) {
                 rm_page_say(page, list, "%s: %s", verdicts[verdict],
-                            rm_diff_row_text(page, &diff->rows[i]));
+                            row_text(page, &diff->rows[i]));
             }
         }
     }
@@ -268,16 +243,14 @@ static void say_paths(struct rm_page *page, struct rm_page_list *list, const cha
 static void say_side(struct rm_page *page, struct rm_page_list *list, const char *what,
                      const struct rm_group *group)
 {
-    size_t failures = rm_group_failures(group);
-    rm_page_say(page, list, "%s: %s, %zu run%s%s%s", what, group->name, group->run_count,
-                group->run_count == 1 ? "" : "s",
-                failures > 0 ? rm_page_print(page, ", of which %zu failed", failures) : "",
+    rm_page_say(page, list, "%s: %s, %s%s", what, group->name, rm_group_runs_text(page, group),
                 group->is_mixed ? ", of different machines" : "");
 }
 
-/* What was compared, and how. */
-static void say_remarks(struct rm_page *page, const struct rm_diff *diff, struct rm_page_list *list)
+/* The two sides, and the method of the comparison. */
+static void say_remarks(struct rm_page *page, const struct rm_diff *diff)
 {
+    struct rm_page_list *list = rm_page_add_list(page, "");
     say_side(page, list, "before", diff->before);
     say_side(page, list, "after", diff->after);
     if (diff->machines[0] != '\0') {
@@ -300,30 +273,9 @@ static void say_remarks(struct rm_page *page, const struct rm_diff *diff, struct
                 "(Mann-Whitney); with rules, corrected for their number (Holm)");
 }
 
-static struct rm_page_block *add_list(struct rm_page *page, const struct rm_diff *diff,
-                                      void (*say)(struct rm_page *page, const struct rm_diff *diff,
-                                                  struct rm_page_list *list))
-{
-    struct rm_page_list *list = rm_page_alloc(page, 1, sizeof *list);
-    if (list == NULL) {
-        return NULL;
-    }
-    say(page, diff, list);
-    return rm_page_add(page, RM_BLOCK_LIST, "", list);
-}
-
 /* ---- drawings ------------------------------------------------------------------------------ */
 
-void rm_diff_add_intervals(struct rm_page *page, const struct rm_diff *diff)
-{
-    struct rm_intervals *intervals = rm_page_alloc(page, 1, sizeof *intervals);
-    if (intervals != NULL) {
-        *intervals = (struct rm_intervals){page, diff};
-        rm_page_add(page, RM_BLOCK_DRAWING, "", intervals)->draw = rm_intervals_draw;
-    }
-}
-
-/* A dot for each run says more than the table where a figure differs from run to run. */
+/* Values that differ from run to run have a plot; for the others the table is enough. */
 static bool has_plot(const struct rm_diff_row *row)
 {
     unsigned changed = 0;
@@ -335,19 +287,11 @@ static bool has_plot(const struct rm_diff_row *row)
 static void add_dots(struct rm_page *page, const struct rm_diff *diff,
                      const struct rm_diff_row *row)
 {
-    struct rm_dots *dots = rm_page_alloc(page, 1, sizeof *dots);
-    struct rm_dots_row *rows = rm_page_alloc(page, SIDES, sizeof *rows);
-    if (dots == NULL || rows == NULL) {
-        return;
-    }
-    rows[0] =
-        (struct rm_dots_row){"before", rm_group_find(diff->before, row->path, row->figure), 0};
-    rows[1] = (struct rm_dots_row){"after", rm_group_find(diff->after, row->path, row->figure), 1};
-    *dots = (struct rm_dots){page, rm_diff_row_name(page, row), rm_figures[row->figure].unit, rows,
-                             SIDES};
-    struct rm_page_block *block = rm_page_add(page, RM_BLOCK_DRAWING, "", dots);
-    block->draw = rm_dots_draw;
-    block->note = "plot";
+    const struct rm_dots_row rows[SIDES] = {
+        {"before", rm_group_find(diff->before, row->path, row->figure), 0},
+        {"after", rm_group_find(diff->after, row->path, row->figure), 1}};
+    rm_page_add_dots(page, rm_figure_name(page, row->path, row->figure),
+                     rm_figures[row->figure].unit, rows, SIDES);
 }
 
 static void add_plots(struct rm_page *page, const struct rm_diff *diff)
@@ -364,7 +308,7 @@ static void add_plots(struct rm_page *page, const struct rm_diff *diff)
     }
 }
 
-/* One run a side, over time and by function. */
+/* One run of each side, over time and by function. */
 static void add_runs(struct rm_page *page, const struct rm_diff *diff, struct rm_subject *subjects)
 {
     bool has_many = diff->before->run_count > 1 || diff->after->run_count > 1;
@@ -375,7 +319,7 @@ static void add_runs(struct rm_page *page, const struct rm_diff *diff, struct rm
         const struct rm_flame *flame =
             rm_flame_of_two(&subjects[0], &subjects[1], kind, MOST_BOXES);
         if (flame != NULL) {
-            rm_page_add(page, RM_BLOCK_DRAWING, "", flame)->draw = rm_flame_draw;
+            (void)rm_page_add_drawing(page, rm_flame_draw, flame);
         }
     }
 }
@@ -397,12 +341,9 @@ static void add_all(struct rm_page *page, const struct rm_diff_view *view,
     bool is_page = view->form == RM_FORM_HTML;
     rm_page_add(page, RM_BLOCK_LINE, rm_diff_statement(page, diff), NULL)->note =
         rm_verdict_class(diff->verdict);
-    struct rm_page_block *reasons = add_list(page, diff, say_reasons);
-    if (reasons != NULL) {
-        reasons->note = "reasons";
-    }
+    say_reasons(page, diff);
     if (is_page) {
-        rm_diff_add_intervals(page, diff);
+        rm_page_add_intervals(page, diff);
         add_plots(page, diff);
     }
     if (is_page && count > 0) {
@@ -410,7 +351,7 @@ static void add_all(struct rm_page *page, const struct rm_diff_view *view,
     }
     add_table(page, diff, view->is_full || is_page);
     (void)rm_page_add(page, RM_BLOCK_TITLE, "What was compared", NULL);
-    (void)add_list(page, diff, say_remarks);
+    say_remarks(page, diff);
 }
 
 resmon_status rm_diff_write(struct rm_buffer *out, const struct rm_diff_view *view)
@@ -436,31 +377,17 @@ resmon_status rm_diff_write(struct rm_buffer *out, const struct rm_diff_view *vi
 
 /* ---- as JUnit -------------------------------------------------------------------------------- */
 
-/* XML 1.0 knows no control characters: rm_text_copy() has replaced them. */
+/* Text of any origin.  XML 1.0 has no control characters: rm_text_set() replaces them. */
 static void put(struct rm_buffer *buffer, const char *text)
 {
-    static const struct {
-        char letter;
-        const char *entity;
-    } entities[] = {{'&', "&amp;"}, {'<', "&lt;"}, {'>', "&gt;"}, {'"', "&quot;"}};
     char clean[1024];
     (void)rm_text_set(clean, sizeof clean, text);
-    for (const char *at = clean; *at != '\0'; at++) {
-        const char *entity = NULL;
-        for (size_t i = 0; i < RM_ARRAY_LEN(entities); i++) {
-            entity = *at == entities[i].letter ? entities[i].entity : entity;
-        }
-        if (entity != NULL) {
-            rm_buffer_puts(buffer, entity);
-        } else {
-            rm_buffer_add(buffer, at, 1);
-        }
-    }
+    rm_html_text(buffer, clean);
 }
 
 static void put_case(struct rm_buffer *buffer, struct rm_page *page, const struct rm_diff_row *row)
 {
-    const char *text = rm_diff_row_text(page, row);
+    const char *text = row_text(page, row);
     rm_buffer_puts(buffer, "    <testcase classname=\"");
     put(buffer, row->path[0] != '\0' ? row->path : "run");
     rm_buffer_printf(buffer, "\" name=\"%s\">", rm_figures[row->figure].title);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "view/facts.h"
+#include "view/builders.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -10,13 +10,10 @@
 #include "base/text.h"
 #include "run/run.h"
 #include "setup/options.h"
-#include "store/small_records.h"
+#include "store/run_records.h"
 #include "view/columns.h"
-#include "view/metrics.h"
 
-/* ---- facts ----------------------------------------------------------------------------------- */
-
-#define MOST_ROWS 1000 /* of what a run has tens of */
+#define MOST_ROWS 1000 /* usually there are tens */
 #define MOST_TAGS 500
 
 static size_t at_most(size_t rows)
@@ -29,14 +26,17 @@ static const char *seconds_text(struct rm_page *page, double ns)
     return rm_page_value(page, ns / 1e9, "s");
 }
 
-/* ---- marks and sources -------------------------------------------------------------------- */
+/* ---- tags, sources, facts as they are ------------------------------------------------------ */
 
-struct rm_page_table *rm_tags_table(struct rm_page *page, const struct resmon_run *run, size_t most)
+struct rm_page_table *rm_tags_table(const struct rm_subject *subject, enum rm_column_detail detail,
+                                    size_t most)
 {
+    struct rm_page *page = subject->page;
+    const struct resmon_run *run = subject->run;
     size_t count = run->tag_count;
     most = most > 0 ? most : MOST_TAGS;
     struct rm_page_table *table =
-        count > 0 ? rm_columns_table(page, RM_TABLE_tags, RM_COLUMN_FULL,
+        count > 0 ? rm_columns_table(page, RM_TABLE_tags, detail,
                                      (struct rm_records){run->tags, count < most ? count : most,
                                                          sizeof *run->tags},
                                      "not known")
@@ -47,32 +47,41 @@ struct rm_page_table *rm_tags_table(struct rm_page *page, const struct resmon_ru
     return table;
 }
 
-struct rm_page_table *rm_sources_table(struct rm_page *page, const struct resmon_run *run)
+struct rm_page_table *rm_sources_table(const struct rm_subject *subject,
+                                       enum rm_column_detail detail, size_t most)
 {
+    (void)most;
+    const struct resmon_run *run = subject->run;
     struct rm_page_table *table = rm_columns_table(
-        page, RM_TABLE_sources, RM_COLUMN_FULL,
+        subject->page, RM_TABLE_sources, detail,
         (struct rm_records){run->sources, run->source_count, sizeof *run->sources}, "not known");
     for (size_t i = 0; table != NULL && i < table->count; i++) {
-        if (run->sources[i].status != RESMON_OK) { /* nothing is known by it */
+        if (run->sources[i].status != RESMON_OK) {
             rm_page_set(&rm_page_cells(table, i)[1], "absent");
         }
     }
     return table;
 }
 
-struct rm_page_table *rm_facts_all(struct rm_page *page, const struct resmon_run *run)
+struct rm_page_table *rm_facts_all(const struct rm_subject *subject, enum rm_column_detail detail,
+                                   size_t most)
 {
+    (void)most;
+    struct rm_page *page = subject->page;
+    const struct resmon_run *run = subject->run;
     resmon_run_fact_entry *entries = rm_page_alloc(page, run->fact_count, sizeof *entries);
     for (size_t i = 0; entries != NULL && i < run->fact_count; i++) {
         entries[i] = (resmon_run_fact_entry){
             .group = run->facts[i].group, .key = run->facts[i].key, .value = run->facts[i].value};
     }
     return rm_columns_table(
-        page, RM_TABLE_facts, RM_COLUMN_FULL,
+        page, RM_TABLE_facts, detail,
         (struct rm_records){entries, entries != NULL ? run->fact_count : 0, sizeof *entries}, "");
 }
 
-/* A part of the cost: nanoseconds of CPU time, or how many were lost; and its words. */
+/* ---- overhead ----------------------------------------------------------------------------- */
+
+/* CPU time in ns, or a number of dropped items, with its label. */
 struct cost {
     uint64_t amount;
     const char *what;
@@ -80,8 +89,6 @@ struct cost {
 
 #define COST_THREADS 5
 #define COST_DROPPED 10
-
-/* ---- what observing cost ---------------------------------------------------------------- */
 
 static void cost_of_threads(const resmon_run_info *info, struct cost costs[COST_THREADS])
 {
@@ -157,7 +164,7 @@ static const char *samples_text(struct rm_page *page, const resmon_run_info *inf
                          rm_page_grouped(page, info->samples), late, skipped);
 }
 
-/* How much of the process's memory, and of its peaks, is the library's. */
+/* The memory of the library, and its part of the process's RSS and peaks. */
 static const char *memory_text(struct rm_page *page, const resmon_run_info *info)
 {
     const char *own = "", *more = "";
@@ -173,43 +180,20 @@ static const char *memory_text(struct rm_page *page, const resmon_run_info *info
                          rm_page_value(page, (double)info->memory_bytes, "B"), own, more);
 }
 
-static void add_pair(struct rm_page *page, struct rm_page_table *table, const char *label,
-                     const char *text)
-{
-    if (text[0] != '\0') {
-        struct rm_page_cell *cells = rm_page_row(page, table);
-        rm_page_set(&cells[0], label);
-        rm_page_set(&cells[1], text);
-    }
-}
-
-static struct rm_page_table *pairs_new(struct rm_page *page, const char *key, const char *title,
-                                       size_t rows)
-{
-    static const char *const headers[] = {"", ""};
-    struct rm_page_table *table =
-        rm_page_table_new(page, key, title, RM_HEADERS(headers, 2, 2), rows);
-    if (table != NULL) {
-        table->columns[1].is_wide = true;
-        table->columns[0].key = "name";
-        table->columns[1].key = "value";
-    }
-    return table;
-}
-
-/* Where samples came less often than was asked for. */
+/* The actual sampling interval, if it is longer than requested. */
 static const char *pace_text(struct rm_page *page, const struct resmon_run *run)
 {
     const struct rm_fact *bound = rm_run_fact(run, "settings", "max_overhead");
-    const struct rm_fact *asked = rm_run_fact(run, "settings", "interval_ms");
-    if (run->info.skipped_samples == 0 || run->info.samples < 2 || bound == NULL || asked == NULL) {
+    const struct rm_fact *requested = rm_run_fact(run, "settings", "interval_ms");
+    if (run->info.skipped_samples == 0 || run->info.samples < 2 || bound == NULL ||
+        requested == NULL) {
         return "";
     }
     return rm_page_print(
         page,
         "requested every %s, taken every %s on average, to stay below %s of one CPU "
         "(max_overhead)",
-        rm_page_value(page, rm_fact_number(asked) * 1e-3, "s"),
+        rm_page_value(page, rm_fact_number(requested) * 1e-3, "s"),
         seconds_text(page, (double)run->info.duration_ns / (double)(run->info.samples - 1)),
         rm_page_value(page, 100.0 * rm_fact_number(bound), "%"));
 }
@@ -219,11 +203,11 @@ struct rm_page_table *rm_cost_table(const struct rm_subject *subject)
     struct rm_page *page = subject->page;
     const resmon_run_info *info = &subject->run->info;
     double seconds = rm_subject_seconds(subject->run);
-    struct rm_page_table *table = pairs_new(page, "cost", "Cost of observing", 6);
+    struct rm_page_table *table = rm_page_pairs_new(page, "cost", "Cost of observing", 6);
     const char *dropped = dropped_text(page, info);
     if (info->memory_bytes == 0 && info->sampler_wall_ns == 0) {
-        add_pair(page, table, "not known", "the file does not have it");
-        add_pair(page, table, "dropped", dropped);
+        rm_page_add_pair(page, table, "not known", "the file does not have it");
+        rm_page_add_pair(page, table, "dropped", dropped);
         return table;
     }
     const char *costs = costs_text(page, info);
@@ -232,19 +216,19 @@ struct rm_page_table *rm_cost_table(const struct rm_subject *subject)
             ? rm_page_print(page, " (%s %% of one CPU)",
                             rm_page_fixed(page, (double)info->library_cpu_ns / 1e7 / seconds, 2))
             : "";
-    add_pair(page, table, "threads",
-             rm_page_print(page, "%s of CPU time%s%s%s",
-                           seconds_text(page, (double)info->library_cpu_ns), per_cpu,
-                           costs[0] != '\0' ? ": " : "", costs));
-    add_pair(page, table, "one sample", samples_text(page, info));
-    add_pair(page, table, "pace", pace_text(page, subject->run));
+    rm_page_add_pair(page, table, "threads",
+                     rm_page_print(page, "%s of CPU time%s%s%s",
+                                   seconds_text(page, (double)info->library_cpu_ns), per_cpu,
+                                   costs[0] != '\0' ? ": " : "", costs));
+    rm_page_add_pair(page, table, "one sample", samples_text(page, info));
+    rm_page_add_pair(page, table, "pace", pace_text(page, subject->run));
     if (subject->run->scope_count > 0) {
-        add_pair(page, table, "scopes",
-                 rm_page_print(page, "about %s in all threads together",
-                               seconds_text(page, info->scopes_ns)));
+        rm_page_add_pair(page, table, "scopes",
+                         rm_page_print(page, "about %s in all threads together",
+                                       seconds_text(page, info->scopes_ns)));
     }
-    add_pair(page, table, "memory", memory_text(page, info));
-    add_pair(page, table, "dropped", dropped[0] != '\0' ? dropped : "nothing");
+    rm_page_add_pair(page, table, "memory", memory_text(page, info));
+    rm_page_add_pair(page, table, "dropped", dropped[0] != '\0' ? dropped : "nothing");
     return table;
 }
 
@@ -282,12 +266,12 @@ static void add_number(const struct rm_subject *subject, struct rm_page_table *t
     for (size_t i = 0; i < RM_ARRAY_LEN(units); i++) {
         size_t ending = strlen(units[i].ending);
         if (length > ending && strcmp(key + length - ending, units[i].ending) == 0) {
-            add_pair(page, table, in_words(page, key, length - ending),
-                     rm_page_value(page, value * units[i].factor, units[i].unit));
+            rm_page_add_pair(page, table, in_words(page, key, length - ending),
+                             rm_page_value(page, value * units[i].factor, units[i].unit));
             return;
         }
     }
-    add_pair(page, table, in_words(page, key, length), plain_number(page, value));
+    rm_page_add_pair(page, table, in_words(page, key, length), plain_number(page, value));
 }
 
 /* "all", or "process, tree, energy". */
@@ -309,8 +293,8 @@ static const char *domains_text(struct rm_page *page, uint64_t domains)
     return text;
 }
 
-/* What says nothing: no flags, and the number of a process that is gone. */
-static bool is_idle(const struct rm_fact *fact)
+/* Facts without information: empty ones, no flags, and no pid. */
+static bool is_empty(const struct rm_fact *fact)
 {
     return fact->value[0] == '\0' ||
            (fact->kind == RM_FACT_NUMBER && rm_fact_number(fact) == 0.0 &&
@@ -323,10 +307,11 @@ static void add_fact(const struct rm_subject *subject, struct rm_page_table *tab
     struct rm_page *page = subject->page;
     double value = fact->kind == RM_FACT_NUMBER ? rm_fact_number(fact) : RM_NAN;
     if (isnan(value)) {
-        add_pair(page, table, in_words(page, fact->key, strlen(fact->key)),
-                 rm_page_shown(page, fact->value));
+        rm_page_add_pair(page, table, in_words(page, fact->key, strlen(fact->key)),
+                         rm_page_shown(page, fact->value));
     } else if (strcmp(fact->key, "domains") == 0) {
-        add_pair(page, table, fact->key, domains_text(page, value > 0.0 ? (uint64_t)value : 0));
+        rm_page_add_pair(page, table, fact->key,
+                         domains_text(page, value > 0.0 ? (uint64_t)value : 0));
     } else {
         add_number(subject, table, fact->key, value);
     }
@@ -342,10 +327,10 @@ size_t rm_facts_tables(const struct rm_subject *subject,
     const struct resmon_run *run = subject->run;
     size_t count = 0;
     for (size_t g = 0; g < RM_FACT_TABLES; g++) {
-        struct rm_page_table *table =
-            pairs_new(subject->page, groups[g].group, groups[g].title, at_most(run->fact_count));
+        struct rm_page_table *table = rm_page_pairs_new(subject->page, groups[g].group,
+                                                        groups[g].title, at_most(run->fact_count));
         for (size_t i = 0; table != NULL && i < run->fact_count; i++) {
-            if (strcmp(run->facts[i].group, groups[g].group) == 0 && !is_idle(&run->facts[i])) {
+            if (strcmp(run->facts[i].group, groups[g].group) == 0 && !is_empty(&run->facts[i])) {
                 add_fact(subject, table, &run->facts[i]);
             }
         }
@@ -356,29 +341,26 @@ size_t rm_facts_tables(const struct rm_subject *subject,
     return count;
 }
 
-/* ---- what is missing ------------------------------------------------------------------------- */
+/* ---- missing data ------------------------------------------------------------------------- */
 
-#define REASON_BYTES 512
-
-/* Why scopes have no exact peaks; NULL: they have. */
+/* Why scopes have no exact peaks; "": they have. */
 static const char *why_no_peak(const struct resmon_run *run)
 {
     const char *method = rm_run_fact_text(run, "settings", "rss_peak_method");
-    return strncmp(method, "cannot", 6) == 0 ? method : NULL;
+    return strncmp(method, "cannot", 6) == 0 ? method : "";
 }
 
-/* ---- all ---------------------------------------------------------------------------------- */
-
-/* Not how a figure comes about, which stands beside the figure; nor that hardware is not there. */
+/* Whether a source is in the table: not for remarks on the method, which other tables show, nor for
+ * absent hardware. */
 static bool is_remark(const struct resmon_run *run, const resmon_run_source *source)
 {
     bool is_sound = source->status == RESMON_OK && source->failures == 0;
-    bool is_told = source->provenance == RESMON_PROVENANCE_MODELLED ||
-                   source->provenance == RESMON_PROVENANCE_SHARED ||
-                   rm_metrics_are_of_limit(run, source);
-    bool is_wanted = strncmp(source->name, "perf_", 5) == 0; /* counters that were asked for */
+    bool is_shown = source->provenance == RESMON_PROVENANCE_MODELLED ||
+                    source->provenance == RESMON_PROVENANCE_SHARED ||
+                    rm_metrics_are_of_limit(run, source);
+    bool is_wanted = strncmp(source->name, "perf_", 5) == 0; /* requested counters */
     return (source->status != RESMON_ENODEV || is_wanted) &&
-           !(is_sound && (is_told || source->reason[0] == '\0'));
+           !(is_sound && (is_shown || source->reason[0] == '\0'));
 }
 
 static void add_source(struct rm_page *page, struct rm_page_table *table,
@@ -410,7 +392,7 @@ struct rm_page_table *rm_missing_table(const struct rm_subject *subject)
             add_source(page, table, &run->sources[i]);
         }
     }
-    if (why_no_peak(run) != NULL) {
+    if (why_no_peak(run)[0] != '\0') {
         struct rm_page_cell *cells = rm_page_row(page, table);
         rm_page_set(&cells[0], "exact peak RSS");
         rm_page_set(&cells[1], "no");
@@ -423,26 +405,34 @@ struct rm_page_table *rm_missing_table(const struct rm_subject *subject)
     return table != NULL && table->count > 0 ? table : NULL;
 }
 
-/* ---- what was asked for ----------------------------------------------------------------- */
+/* ---- missing data that were requested ----------------------------------------------------- */
 
-static bool is_stack_missing(const struct resmon_run *run, size_t kind, char *text, size_t room)
+static void say(struct rm_page *page, struct rm_page_list *list, const char *what,
+                const char *reason)
+{
+    rm_page_say(page, list, "%s: %s", what, reason);
+}
+
+static void say_stacks(struct rm_page *page, const struct resmon_run *run,
+                       struct rm_page_list *list)
 {
     static const char *const names[RM_STACK_KINDS] = {
         [RESMON_STACK_CPU] = "stacks of CPU time",
         [RESMON_STACK_MEMORY] = "stacks of memory's growth",
         [RESMON_STACK_FILE] = "stacks of pages of files",
     };
-    const struct rm_run_stack_kind *known = &run->profile.kinds[kind];
-    bool is_missing = known->status != RESMON_OK && known->status != RESMON_ESTATE;
-    if (is_missing) {
-        (void)snprintf(text, room, "%s: %s", names[kind], known->reason);
+    for (size_t kind = 0; kind < RM_STACK_KINDS; kind++) {
+        const struct rm_run_stack_kind *known = &run->profile.kinds[kind];
+        if (known->status != RESMON_OK && known->status != RESMON_ESTATE) {
+            say(page, list, names[kind], known->reason);
+        }
     }
-    return is_missing;
 }
 
-/* Sources that are looked at where they were asked for, and the tree's; what else each machine has,
- * a row of its own tells. */
-static bool is_source_missing(const resmon_run_source *source, char *text, size_t room)
+/* Sources that the options request, and those of children.  The other sources of a machine have
+ * rows of their own in the report. */
+static void say_source(struct rm_page *page, const resmon_run_source *source,
+                       struct rm_page_list *list)
 {
     static const struct {
         const char *source, *name;
@@ -452,61 +442,34 @@ static bool is_source_missing(const resmon_run_source *source, char *text, size_
         {"proc_smaps", "PSS and USS"}, {"tree_smaps", "PSS and USS of children"},
         {"tree", "children"},          {"gpu", "GPUs"},
     };
+    /* A process that has ended has the values that were read before. */
     bool has_ended = source->status == RESMON_ESRCH && source->reads > source->failures;
     if (source->status == RESMON_OK || source->status == RESMON_ENODEV || has_ended) {
-        return false; /* of a process that ended there is what was read before */
+        return;
     }
     for (size_t i = 0; i < RM_ARRAY_LEN(wanted); i++) {
         if (strcmp(source->name, wanted[i].source) == 0) {
-            (void)snprintf(text, room, "%s: %s", wanted[i].name, source->reason);
-            return true;
+            say(page, list, wanted[i].name, source->reason);
+            return;
         }
     }
-    bool is_group = strncmp(source->name, "perf_", 5) == 0;
-    if (is_group) {
-        (void)snprintf(text, room, "counters of %s: %s", source->name + 5, source->reason);
+    if (strncmp(source->name, "perf_", 5) == 0) {
+        rm_page_say(page, list, "counters of %s: %s", source->name + 5, source->reason);
     }
-    return is_group;
-}
-
-static const char *why_no_each(const struct resmon_run *run)
-{
-    return rm_run_fact_text(run, "settings", RM_FACT_NO_EACH);
-}
-
-static bool is_each_missing(const struct resmon_run *run, char *text, size_t room)
-{
-    const char *why = why_no_each(run);
-    (void)snprintf(text, room, "rows of processes: %s", why);
-    return why[0] != '\0';
-}
-
-static bool is_peak_missing(const struct resmon_run *run, char *text, size_t room)
-{
-    const char *why = why_no_peak(run);
-    if (why != NULL) {
-        (void)snprintf(text, room, "exact peaks of scopes: %s", why);
-    }
-    return why != NULL;
 }
 
 void rm_missing_say(struct rm_page *page, const struct resmon_run *run, struct rm_page_list *list)
 {
-    char text[REASON_BYTES];
-    for (size_t kind = 0; kind < RM_STACK_KINDS; kind++) {
-        if (is_stack_missing(run, kind, text, sizeof text)) {
-            rm_page_say(page, list, "%s", text);
-        }
+    const char *no_peak = why_no_peak(run);
+    const char *no_processes = rm_run_fact_text(run, "settings", RM_FACT_NO_EACH);
+    say_stacks(page, run, list);
+    if (no_peak[0] != '\0') {
+        say(page, list, "exact peaks of scopes", no_peak);
     }
-    if (is_peak_missing(run, text, sizeof text)) {
-        rm_page_say(page, list, "%s", text);
-    }
-    if (is_each_missing(run, text, sizeof text)) {
-        rm_page_say(page, list, "%s", text);
+    if (no_processes[0] != '\0') {
+        say(page, list, "rows of processes", no_processes);
     }
     for (size_t i = 0; i < run->source_count; i++) {
-        if (is_source_missing(&run->sources[i], text, sizeof text)) {
-            rm_page_say(page, list, "%s", text);
-        }
+        say_source(page, &run->sources[i], list);
     }
 }

@@ -1,35 +1,34 @@
 /* SPDX-License-Identifier: MIT */
-#include "view/flame.h"
+#include "view/plots.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/hash.h"
-#include "base/intern.h"
+#include "base/map.h"
 #include "base/text.h"
+#include "view/builders.h"
 #include "view/html.h"
-#include "view/profile.h"
 
 #define LEAST_SHARE 0.001
 #define MOST_DEPTH  1024 /* of names of a stack */
 
-/* What a frame is called: equal ones are one box. */
+/* The name of a frame; frames with equal names share a box. */
 struct named {
     const char *name;
     enum rm_box_kind kind;
 };
 
-/* A place in the graph. */
+/* A node of the graph: a call path. */
 struct node {
     struct named named;
     double weight[RM_FLAME_SIDES];
     uint64_t samples[RM_FLAME_SIDES];
-    uint32_t first, next; /* of its children; 0: none */
+    uint32_t first, next; /* its first child, its next sibling; 0: none */
 };
 
-/* A run, and the numbers of the names of its places and scopes. */
+/* A run, with the numbers of the names of its places and scopes. */
 struct side {
     const struct resmon_run *run;
     uint32_t *of_place, *of_scope;
@@ -39,10 +38,10 @@ struct graph {
     struct rm_page *page;
     struct side sides[RM_FLAME_SIDES];
     size_t side_count;
-    struct rm_intern names;             /* of frames and scopes: kind, then name */
-    struct named *named;                /* by number of the name */
-    struct rm_intern edges;             /* (node, name) */
-    struct node *nodes; /* rm_free() */ /* [0]: all */
+    struct rm_intern names; /* of frames and scopes; keys: kind, name */
+    struct named *named;    /* by number of the name */
+    struct rm_intern edges; /* keys: node, name */
+    struct node *nodes;     /* [0]: the root; rm_free() */
     size_t room;
 };
 
@@ -61,7 +60,7 @@ static uint32_t number_of(struct graph *graph, const char *name, enum rm_box_kin
     return number;
 }
 
-/* All that has no name in a module is one. */
+/* All places of a module without a symbol have the same name. */
 static uint32_t name_of_place(struct graph *graph, const struct resmon_run *run,
                               const struct rm_run_place *place)
 {
@@ -104,7 +103,8 @@ static bool name_all(struct graph *graph)
 
 /* ---- the graph -------------------------------------------------------------------------- */
 
-/* From the outermost inwards: scopes, then functions; neighbours without a name are one. */
+/* The path of a stack from the outermost: scopes, then functions; adjacent frames without symbols
+ * are merged. */
 static size_t names_of(const struct graph *graph, const struct side *side,
                        const struct rm_run_stack *stack, uint32_t names[MOST_DEPTH])
 {
@@ -130,7 +130,7 @@ static size_t names_of(const struct graph *graph, const struct side *side,
     return count;
 }
 
-/* Room for a node behind the others. */
+/* Allocates node number `count`. */
 static bool add_node(struct graph *graph, size_t count)
 {
     struct node *nodes = rm_grow(graph->nodes, count, &graph->room, sizeof *nodes);
@@ -196,13 +196,13 @@ static bool build(struct graph *graph, size_t kind)
 
 /* ---- boxes ------------------------------------------------------------------------------ */
 
-/* What all runs together took. */
+/* The sum over the runs. */
 static double total(const double weight[RM_FLAME_SIDES])
 {
     return weight[0] + weight[1];
 }
 
-/* A box, and the node that it is of. */
+/* A box and its node. */
 struct placed {
     uint32_t node;
     struct rm_box box;
@@ -216,7 +216,7 @@ static int compare_widths(const void *left, const void *right)
     return by_width != 0 ? by_width : strcmp(a->name, b->name);
 }
 
-/* Not yet at its place. */
+/* A box of a node, without a position. */
 static struct placed box_of(const struct graph *graph, uint32_t node, uint32_t depth)
 {
     const struct node *from = &graph->nodes[node];
@@ -228,7 +228,7 @@ static struct placed box_of(const struct graph *graph, uint32_t node, uint32_t d
     return made;
 }
 
-/* Puts the children of a box behind the others, the widest first; returns how many. */
+/* Adds the children of a box, the widest first.  Returns how many are wide enough. */
 static size_t place_children(const struct graph *graph, const struct placed *parent,
                              struct placed *children)
 {
@@ -343,9 +343,9 @@ const struct rm_flame *rm_flame_of_two(const struct rm_subject *before,
 
 /* ---- as HTML ---------------------------------------------------------------------------- */
 
-#define LABELLED 0.02 /* of the page: a box that is narrower has no room for its name */
+#define LABELLED 0.02 /* width of a box, relative to the page, from which on it has a label */
 
-/* How boxes of a kind look: shades, of which the name picks one, and what the legend says. */
+/* The look of boxes of a kind: shades, one of which is chosen by the name, and the legend. */
 static const struct {
     const char *shades[3];
     size_t count;
@@ -366,8 +366,6 @@ struct drawing {
     void (*put_amount)(const struct drawing *drawing, const struct rm_box *box);
 };
 
-/* ---- boxes -------------------------------------------------------------------------------- */
-
 static void put_box(const struct drawing *drawing, const struct rm_box *box)
 {
     struct rm_buffer *out = drawing->out;
@@ -387,7 +385,7 @@ static void put_box(const struct drawing *drawing, const struct rm_box *box)
     rm_buffer_puts(out, "</b>");
 }
 
-/* The graph itself, below its caption. */
+/* The graph below its caption. */
 static void put_graph(const struct drawing *drawing, const struct rm_boxes *boxes,
                       const char *class_names)
 {
@@ -460,7 +458,7 @@ static void draw_one(struct rm_buffer *out, const struct rm_flame *flame)
 
 /* ---- of two runs -------------------------------------------------------------------------- */
 
-/* From -1, only in the first run, to 1, only in the second; 0: no more than by chance. */
+/* From -1 (only in the first run) to 1 (only in the second); 0: within statistical noise. */
 static double change_of(const struct rm_box *box)
 {
     double before = box->weight[0], after = box->weight[1];
@@ -508,9 +506,9 @@ static void draw_two(struct rm_buffer *out, const struct rm_flame *flame)
     put_graph(&drawing, &flame->boxes, "\"flame delta\"");
 }
 
-void rm_flame_draw(struct rm_buffer *out, const struct rm_page_block *block)
+void rm_flame_draw(struct rm_buffer *out, const void *what)
 {
-    const struct rm_flame *flame = block->what;
+    const struct rm_flame *flame = what;
     if (flame->is_of_two) {
         draw_two(out, flame);
     } else {

@@ -1,23 +1,26 @@
 /* SPDX-License-Identifier: MIT */
-#include "view/headline.h"
+#include "view/builders.h"
 
 #include <math.h>
 #include <stddef.h>
 #include <string.h>
 
+#include "base/compiler.h"
+#include "metric/metric.h"
 #include "metric/view.h"
 #include "run/energy.h"
-#include "view/names.h"
+#include "run/headline.h"
 
-#define MOST_METRICS 8 /* of a figure */
-#define MOST_CLAUSES 2 /* of a row of the brief report, in small print */
+#define MOST_METRICS    8 /* of a value */
+#define TITLE_COLUMNS   40
+#define COMMAND_COLUMNS 200
+#define MOST_CLAUSES    2 /* of a row of the brief report, in small print */
 
-/* The figures in front: of the headline, what they are called, their unit, and the row of the brief
- * report that says more. */
+/* The headline values: their label and unit, and the row of the brief report with details. */
 static const struct figure {
     const char *key, *label, *unit, *row;
     size_t offset;
-    bool is_highest; /* of a job: the most of any, and no sum */
+    bool is_highest; /* of a job: the maximum, not the sum */
 } figures[] = {
     {"wall_s", "wall time", "s", "", offsetof(resmon_headline, wall_s), true},
     {"cpu_s", "CPU time", "s", "CPU", offsetof(resmon_headline, cpu_s), false},
@@ -35,13 +38,7 @@ static double value_of(const struct rm_subject *subject, const struct figure *fi
     return value;
 }
 
-static const char *text_of(const struct rm_subject *subject, const struct figure *figure,
-                           double value)
-{
-    return rm_page_value(subject->page, value, figure->unit);
-}
-
-/* Why a figure is not known. */
+/* Why a value is not known. */
 static const char *why(const struct rm_subject *subject, const struct figure *figure)
 {
     const char *metrics[MOST_METRICS];
@@ -66,7 +63,7 @@ static const struct rm_page_row *find_row(const struct rm_subject *subject, cons
 
 /* ---- one run ---------------------------------------------------------------------------- */
 
-/* The first clauses of the brief report's row, without what the label says already. */
+/* The first clauses of the row of the brief report, without a repetition of the label. */
 static const char *note_of_row(const struct rm_subject *subject, const struct figure *figure)
 {
     const char *clauses[MOST_CLAUSES];
@@ -77,9 +74,9 @@ static const char *note_of_row(const struct rm_subject *subject, const struct fi
     }
     const char *text = rm_page_join(subject->page, "; ", clauses, count);
     size_t length = strlen(figure->label);
-    bool is_said =
+    bool is_repeated =
         strncmp(text, figure->label, length) == 0 && strncmp(text + length, ", ", 2) == 0;
-    return is_said ? text + length + 2 : text;
+    return is_repeated ? text + length + 2 : text;
 }
 
 static const char *place_of(const struct rm_subject *subject)
@@ -111,16 +108,16 @@ static struct rm_page_tile tile_of(const struct rm_subject *subject, const struc
 {
     double value = value_of(subject, figure);
     return isfinite(value)
-               ? (struct rm_page_tile){figure->label, text_of(subject, figure, value),
+               ? (struct rm_page_tile){figure->label,
+                                       rm_page_value(subject->page, value, figure->unit),
                                        note_of(subject, figure)}
                : (struct rm_page_tile){figure->label, RM_PAGE_UNKNOWN,
                                        rm_page_shown(subject->page, why(subject, figure))};
 }
 
-const struct rm_page_tiles *rm_headline_tiles(struct rm_page *page,
-                                              const struct rm_subject *subject)
+const struct rm_page_tiles *rm_headline_tiles(const struct rm_subject *subject)
 {
-    struct rm_page_tiles *tiles = rm_page_alloc(page, 1, sizeof *tiles);
+    struct rm_page_tiles *tiles = rm_page_alloc(subject->page, 1, sizeof *tiles);
     for (size_t i = 0; tiles != NULL && i < RM_ARRAY_LEN(figures); i++) {
         tiles->items[tiles->count++] = tile_of(subject, &figures[i]);
     }
@@ -148,9 +145,9 @@ static void add_others(struct rm_page *page, struct rm_page_rows *found,
     }
 }
 
-const struct rm_page_rows *rm_headline_answers(struct rm_page *page,
-                                               const struct rm_subject *subject)
+const struct rm_page_rows *rm_headline_answers(const struct rm_subject *subject)
 {
+    struct rm_page *page = subject->page;
     struct rm_page_rows *found = rm_page_alloc(page, 1, sizeof *found);
     if (found != NULL) {
         add_others(page, found, &subject->answers);
@@ -161,7 +158,7 @@ const struct rm_page_rows *rm_headline_answers(struct rm_page *page,
 
 /* ---- several runs ----------------------------------------------------------------------- */
 
-/* A figure of all runs. */
+/* The values of all runs. */
 struct range {
     double least, most, sum;
     size_t known;
@@ -192,8 +189,8 @@ static struct rm_page_tile tile_of_all(const struct rm_subject *subjects, size_t
     if (range.known == 0) {
         return (struct rm_page_tile){figure->label, RM_PAGE_UNKNOWN, of_none};
     }
-    const char *least = text_of(&subjects[0], figure, range.least);
-    const char *most = text_of(&subjects[0], figure, range.most);
+    const char *least = rm_page_value(page, range.least, figure->unit);
+    const char *most = rm_page_value(page, range.most, figure->unit);
     const char *spread = strcmp(least, most) == 0 ? rm_page_print(page, "%s each", least)
                                                   : rm_page_print(page, "%s to %s", least, most);
     if (!is_job || figure->is_highest) {
@@ -201,7 +198,7 @@ static struct rm_page_tile tile_of_all(const struct rm_subject *subjects, size_t
                                      rm_page_print(page, "the most; %s", spread)};
     }
     if (range.known == count) {
-        return (struct rm_page_tile){figure->label, text_of(&subjects[0], figure, range.sum),
+        return (struct rm_page_tile){figure->label, rm_page_value(page, range.sum, figure->unit),
                                      spread};
     }
     return (struct rm_page_tile){
@@ -209,10 +206,10 @@ static struct rm_page_tile tile_of_all(const struct rm_subject *subjects, size_t
         rm_page_print(page, "known of %zu of %zu only", range.known, count)};
 }
 
-const struct rm_page_tiles *rm_headline_tiles_of_all(struct rm_page *page,
-                                                     const struct rm_subject *subjects,
+const struct rm_page_tiles *rm_headline_tiles_of_all(const struct rm_subject *subjects,
                                                      size_t count, bool is_job)
 {
+    struct rm_page *page = subjects[0].page;
     struct rm_page_tiles *tiles = rm_page_alloc(page, 1, sizeof *tiles);
     if (tiles == NULL) {
         return NULL;
@@ -278,4 +275,114 @@ struct rm_page_table *rm_headline_table(const struct rm_subject *subjects, size_
         rm_page_note(table, "all: the longest time and the highest peak; sums of the others");
     }
     return table;
+}
+
+/* "took", "failed after", "was killed by SIGTERM after" */
+static const char *end_text(struct rm_page *page, const struct resmon_run *run)
+{
+    const resmon_run_end end = rm_run_end(run);
+    bool is_once = rm_run_has_one_sample(run);
+    bool is_observed = strcmp(run->info.state, "stopped") == 0 ||
+                       rm_run_fact_text(run, "run", RM_FACT_OBSERVED)[0] != '\0';
+    char state[64];
+    rm_end_describe(run, state);
+    if (end.reason == RESMON_END_RUNNING) {
+        return "has run for";
+    }
+    if (end.reason == RESMON_END_FINISHED) {
+        return "took";
+    }
+    if (end.reason == RESMON_END_UNKNOWN && is_observed) {
+        return is_once ? "was observed once" : "was observed for";
+    }
+    bool is_passive = end.reason == RESMON_END_INTERRUPTED || end.reason == RESMON_END_KILLED;
+    return rm_page_print(page, "%s%s %s", is_passive ? "was " : "",
+                         end.reason == RESMON_END_UNKNOWN ? "ended in an unknown way" : state,
+                         is_once ? "before its second sample" : "after");
+}
+
+const char *rm_headline_statement(const struct rm_subject *subject)
+{
+    struct rm_page *page = subject->page;
+    const struct resmon_run *run = subject->run;
+    const resmon_headline *headline = &subject->headline;
+    double at_once = rm_run_memory_at_once(run, headline);
+    bool is_modelled = rm_run_energy(run).provenance == RESMON_PROVENANCE_MODELLED;
+    const struct {
+        const char *before;
+        double value;
+        const char *unit, *after;
+    } values[] = {
+        {"", headline->cpu_s, "s", " of CPU time"},
+        {"",
+         rm_run_fact_text(run, "run", "cgroup")[0] != '\0' ? headline->tree_rss_max_bytes
+         : isnan(at_once)                                  ? headline->rss_peak_bytes
+                                                           : at_once,
+         "B", " of memory"},
+        {is_modelled ? "about " : "", headline->energy_j, "J", ""},
+    };
+    bool is_known = !isnan(headline->wall_s);
+    const char *text =
+        rm_page_print(page, "%s %s%s%s", rm_page_shortened(page, rm_run_title(run), TITLE_COLUMNS),
+                      end_text(page, run), is_known ? " " : "",
+                      is_known ? rm_page_value(page, headline->wall_s, "s") : "");
+    for (size_t i = 0; i < RM_ARRAY_LEN(values); i++) {
+        if (!isnan(values[i].value)) {
+            text = rm_page_print(page, "%s, %s%s%s", text, values[i].before,
+                                 rm_page_value(page, values[i].value, values[i].unit),
+                                 values[i].after);
+        }
+    }
+    return text;
+}
+
+void rm_headline_failure(const struct rm_subject *subject, struct rm_page_list *list)
+{
+    const resmon_run_end end = rm_run_end(subject->run);
+    const char *cut = rm_run_fact_text(subject->run, "run", RM_FACT_CUT);
+    if (end.reason == RESMON_END_FAILED && end.text[0] != '\0' && end.exit_status != 0) {
+        rm_page_say(subject->page, list, "failed: %s (exit status %d)", end.text, end.exit_status);
+    } else if (end.reason == RESMON_END_FAILED && end.text[0] != '\0') {
+        rm_page_say(subject->page, list, "failed: %s", end.text);
+    } else if (end.reason == RESMON_END_FAILED && end.exit_status != 0) {
+        rm_page_say(subject->page, list, "failed: exit status %d", end.exit_status);
+    } else if (end.reason == RESMON_END_UNKNOWN && end.text[0] != '\0') {
+        rm_page_say(subject->page, list, "%s", end.text);
+    }
+    if (cut[0] != '\0') {
+        rm_page_say(subject->page, list, "the end of the recording is missing: there are %s", cut);
+    }
+}
+
+void rm_headline_identity(const struct rm_subject *subject, struct rm_page_list *list)
+{
+    const struct resmon_run *run = subject->run;
+    struct rm_page *page = subject->page;
+    const char *command = rm_run_fact_text(run, "run", "command_line");
+    const char *kernel = rm_run_fact_text(run, "machine", "kernel");
+    double cpus = rm_run_fact_number(run, "machine", "cpus");
+    double bytes = rm_run_fact_number(run, "machine", "memory_bytes");
+    const char *const machine[] = {
+        rm_run_fact_text(run, "machine", "host_name"),
+        rm_run_fact_text(run, "machine", "os"),
+        kernel[0] != '\0' ? rm_page_print(page, "Linux %s", kernel) : "",
+        rm_run_fact_text(run, "machine", "cpu_model"),
+        isnan(cpus) ? "" : rm_page_print(page, "%s CPUs", rm_page_value(page, cpus, "")),
+        isnan(bytes) ? "" : rm_page_value(page, bytes, "B")};
+    bool is_observed = rm_run_fact_text(run, "run", RM_FACT_OBSERVED)[0] != '\0';
+    if (command[0] != '\0') {
+        rm_page_say(page, list, "%s", rm_page_shown_at_most(page, command, COMMAND_COLUMNS));
+    }
+    const char *where = rm_page_join(page, ", ", machine, RM_ARRAY_LEN(machine));
+    if (where[0] != '\0') {
+        rm_page_say(page, list, "%s", where);
+    }
+    if (run->info.label[0] != '\0') {
+        rm_page_say(page, list, "label: %s", run->info.label);
+    }
+    if (strcmp(run->info.state, "interrupted") == 0 && !is_observed) {
+        rm_page_say(page, list,
+                    "The program ended without stopping its monitor (killed, or out of memory); "
+                    "this is what it had recorded.");
+    }
 }

@@ -1,21 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-#include "view/html.h"
+#include "view/renderers.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include <resmon/version.h>
 
-#include "base/alloc.h"
 #include "base/human.h"
 #include "view/assets.h"
-#include "view/html_charts.h"
-#include "view/names.h"
+#include "view/html.h"
 
 #define MOST_BYTES ((size_t)256 << 20)
-#define MANY_LINES 8   /* of a chart: its legend is short */
-#define MOST_SAID  40  /* lines of a chart, for who does not see it */
-#define MOST_DEPTH 256 /* that names are indented by */
+#define MOST_DEPTH 256 /* of indentation */
 #define DOT        " <span aria-hidden=true>\xc2\xb7</span> "
 
 /* ---- texts ------------------------------------------------------------------------------ */
@@ -66,7 +61,7 @@ static void put_share(struct rm_buffer *out, const struct rm_page_cell *cell)
     rm_html_element(out, "\">", cell->text, "</span>");
 }
 
-/* Of a tree, with spaces of its own width in front. */
+/* A name in a tree, indented by em spaces. */
 static void put_name(struct rm_buffer *out, const struct rm_page_cell *cell)
 {
     for (uint32_t i = 0; i < cell->depth && i < MOST_DEPTH; i++) {
@@ -169,7 +164,7 @@ void rm_html_table(struct rm_buffer *out, const struct rm_page_table *table, con
     }
 }
 
-/* ---- figures in front ------------------------------------------------------------------- */
+/* ---- tiles, rows, lists ----------------------------------------------------------------- */
 
 static void put_tiles(struct rm_buffer *out, const struct rm_page_tiles *tiles)
 {
@@ -211,109 +206,18 @@ static void put_list(struct rm_buffer *out, const struct rm_page_list *list, con
     }
 }
 
-/* ---- charts ----------------------------------------------------------------------------- */
-
-/* A line of a chart, and its number there. */
-struct keyed {
-    const struct rm_chart_line *line;
-    size_t index;
-};
-
-/* In the order of their colours: the program first; bounds last. */
-static int compare_keys(const void *left, const void *right)
-{
-    const struct keyed *a = left, *b = right;
-    bool a_is_bound = a->line->colour < 0, b_is_bound = b->line->colour < 0;
-    if (a_is_bound != b_is_bound) {
-        return a_is_bound ? 1 : -1;
-    }
-    if (a->line->colour != b->line->colour) {
-        return a->line->colour < b->line->colour ? -1 : 1;
-    }
-    return (a->index > b->index) - (a->index < b->index);
-}
-
-static void put_key(struct rm_buffer *out, const struct keyed *key)
-{
-    const struct rm_chart_line *line = key->line;
-    rm_buffer_puts(out, "<button type=button class=\"key k");
-    if (line->colour < 0) {
-        rm_buffer_puts(out, "-limit");
-    } else {
-        rm_buffer_printf(out, "%d", line->colour % RM_PAGE_COLOURS);
-    }
-    rm_buffer_printf(out, "%s\" aria-pressed=true data-line=%zu><i></i>",
-                     line->is_level ? " dash" : "", key->index);
-    rm_html_element(out, "<bdi>", line->label, "</bdi>");
-    rm_html_element(out, "<span class=now>", line->said, "</span></button>");
-}
-
-/* What the chart shows, for who does not see it. */
-static void put_alternative(struct rm_buffer *out, const struct rm_chart *chart)
-{
-    bool is_first = true;
-    rm_html_text(out, chart->title);
-    rm_buffer_puts(out, ". ");
-    for (size_t i = 0; i < chart->count && i < MOST_SAID; i++) {
-        if (chart->lines[i]->said[0] != '\0') {
-            rm_buffer_puts(out, is_first ? "" : ". ");
-            rm_html_element(out, "", chart->lines[i]->label, ": ");
-            rm_html_text(out, chart->lines[i]->said);
-            is_first = false;
-        }
-    }
-}
-
-static void put_keys(struct rm_buffer *out, const struct rm_chart *chart)
-{
-    struct keyed *keys = rm_alloc(chart->count + 1, sizeof *keys);
-    if (keys == NULL) {
-        out->status = RESMON_ENOMEM;
-        return;
-    }
-    for (size_t i = 0; i < chart->count; i++) {
-        keys[i] = (struct keyed){chart->lines[i], i};
-    }
-    qsort(keys, chart->count, sizeof *keys, compare_keys);
-    rm_buffer_printf(out, "<div class=\"keys%s\">", chart->count > MANY_LINES ? " many" : "");
-    for (size_t i = 0; i < chart->count; i++) {
-        put_key(out, &keys[i]);
-    }
-    rm_buffer_puts(out, "</div>");
-    rm_free(keys);
-}
-
-void rm_html_chart(struct rm_buffer *out, const struct rm_chart *chart, const char *place)
-{
-    rm_html_element(out, "<figure><figcaption><b>", chart->title, "</b> ");
-    if (chart->note[0] != '\0') {
-        rm_html_element(out, "<small>", chart->note, "</small>");
-    }
-    rm_buffer_puts(out, "<span class=at aria-hidden=true></span></figcaption>");
-    if (rm_chart_has_points(chart)) {
-        rm_html_element(out, "<div class=plot id=\"", place, "\" role=img aria-label=\"");
-        put_alternative(out, chart);
-        rm_buffer_puts(out, "\"></div>");
-        put_keys(out, chart);
-    } else {
-        rm_html_element(out, "<p class=empty>",
-                        chart->missing[0] != '\0' ? chart->missing : "Not measured.", "</p>");
-    }
-    rm_buffer_puts(out, "</figure>");
-}
-
 /* ---- the file ----------------------------------------------------------------------------- */
 
-/* What is around what a page shows: its head, with the style and the policy, which allows only the
- * scripts that are in the file, known by their hashes, and no request at all; and at its end the
- * numbers of the charts and the scripts that draw them. */
+/* The frame of the file: at its begin a head with the style and a content security policy, which
+ * allows only the scripts of the file, by their hashes, and no requests; at its end the numbers of
+ * the charts and the scripts that draw them. */
 struct file {
     struct rm_buffer *out;
-    const char *title; /* of any origin */
-    bool has_charts;   /* that scripts draw; without, there are no scripts */
+    const char *title; /* text of any origin */
+    bool has_charts;   /* drawn by scripts; without charts there are no scripts */
 };
 
-/* Base64 of a hash that is given in hexadecimal. */
+/* A hash in base64, from hexadecimal. */
 static void put_hash(struct rm_buffer *out, const char *hexadecimal)
 {
     static const char letters[] =
@@ -386,7 +290,7 @@ static void begin_main(const struct file *file)
     }
 }
 
-/* JSON that is safe within a script element: without "<". */
+/* JSON for a script element: without "<". */
 static void put_json(struct rm_buffer *out, const char *text)
 {
     static const char unsafe[] = "<>&";
@@ -420,13 +324,13 @@ static void end_file(const struct file *file, const char *numbers)
 
 /* ---- blocks ------------------------------------------------------------------------------- */
 
-/* A page that is being written. */
+/* A page while it is written. */
 struct html {
     struct rm_buffer *out;
-    struct rm_report *view; /* NULL: it is not about runs */
+    struct rm_report *view; /* NULL: the page is not about runs */
     struct rm_html_charts charts;
-    bool is_in_run;     /* one of several, which can be folded */
-    const char *beside; /* the class of what stands beside each other; NULL: nothing */
+    bool is_in_run;     /* of several runs, in a part that can be collapsed */
+    const char *beside; /* the class of the group of blocks side by side; NULL: none */
 };
 
 static void put(struct html *html, const char *text)
@@ -485,7 +389,7 @@ static void put_table(struct html *html, const struct rm_page_block *block)
     put(html, is_fact ? "</section>" : "");
 }
 
-/* Facts and plots stand beside each other, where there is room. */
+/* Facts and plots are placed side by side if the window is wide enough. */
 static void begin_group(struct html *html, const struct rm_page_block *block)
 {
     const char *wanted = block == NULL                      ? NULL
@@ -501,7 +405,7 @@ static void begin_group(struct html *html, const struct rm_page_block *block)
     }
 }
 
-/* What several runs have in common comes first; then each has a part that can be folded. */
+/* Behind the comparison of several runs, each run has a part that can be collapsed. */
 static void put_run(struct html *html, const struct rm_page_block *block)
 {
     if (html->view->count > 1) {
@@ -579,7 +483,7 @@ static void put_block(struct html *html, const struct rm_page_block *block)
         put_charts(html, block);
         break;
     case RM_BLOCK_DRAWING:
-        block->draw(html->out, block);
+        block->draw(html->out, block->what);
         break;
     case RM_BLOCK_RUN:
         put_run(html, block);
@@ -601,49 +505,50 @@ static void put_blocks(struct html *html, const struct rm_page *page)
 
 /* ---- the page ----------------------------------------------------------------------------- */
 
-void rm_html_write(struct rm_buffer *out, struct rm_report *view)
+/* The line below the title: `meta`, or the data of the only run. */
+static void put_subtitle(struct html *html, const char *meta)
 {
-    const struct file file = {out, view->page->title, true};
-    struct html html = {.out = out, .view = view};
+    if (meta == NULL) {
+        put_meta(html, &html->view->subjects[0]);
+    } else if (html->view != NULL && html->view->count > 1) {
+        put_text(html, "<p class=meta>", meta, "</p>");
+    } else if (meta[0] != '\0') {
+        put_text(html, "<p class=meta><bdi>", meta, "</bdi></p>");
+    }
+}
+
+static void write_page(struct html *html, struct rm_page *page, const char *meta, bool has_charts)
+{
+    const struct file file = {html->out, page->title, has_charts};
     struct rm_buffer numbers;
     rm_buffer_init(&numbers, MOST_BYTES);
-    rm_html_charts_open(&html.charts, out, view->page, view->subjects, view->count);
     begin_file(&file);
-    if (view->count == 1) {
-        put_meta(&html, &view->subjects[0]);
-    } else {
-        put_text(&html, "<p class=meta>", rm_names_meta(view->page, view->subjects, view->count),
-                 "</p>");
-    }
+    put_subtitle(html, meta);
     begin_main(&file);
-    put_blocks(&html, view->page);
-    rm_html_charts_write(&html.charts, &numbers);
-    end_file(&file, numbers.text != NULL ? numbers.text : "");
-    view->page->is_broken |= numbers.status != RESMON_OK;
-    rm_html_charts_close(&html.charts);
+    put_blocks(html, page);
+    if (has_charts) {
+        rm_html_charts_write(&html->charts, &numbers);
+    }
+    end_file(&file, numbers.text);
+    page->is_broken |= numbers.status != RESMON_OK;
+    rm_html_charts_close(&html->charts);
     rm_buffer_free(&numbers);
+}
+
+void rm_html_write(struct rm_buffer *out, struct rm_report *view)
+{
+    struct html html = {.out = out, .view = view};
+    const char *meta =
+        view->count > 1 ? rm_names_meta(view->page, view->subjects, view->count) : NULL;
+    rm_html_charts_open(&html.charts, out, view->page, view->subjects, view->count);
+    write_page(&html, view->page, meta, true);
 }
 
 void rm_html_write_compared(struct rm_buffer *out, struct rm_page *page, const char *meta,
                             struct rm_subject *subjects, size_t count)
 {
-    const struct file file = {out, page->title, count > 0};
     struct rm_report view = {.page = page, .subjects = subjects, .count = 1};
     struct html html = {.out = out, .view = count > 0 ? &view : NULL};
-    struct rm_buffer numbers;
-    rm_buffer_init(&numbers, MOST_BYTES);
     rm_html_charts_open(&html.charts, out, page, subjects, count);
-    begin_file(&file);
-    if (meta[0] != '\0') {
-        put_text(&html, "<p class=meta><bdi>", meta, "</bdi></p>");
-    }
-    begin_main(&file);
-    put_blocks(&html, page);
-    if (count > 0) {
-        rm_html_charts_write(&html.charts, &numbers);
-    }
-    end_file(&file, numbers.text);
-    page->is_broken |= numbers.status != RESMON_OK;
-    rm_html_charts_close(&html.charts);
-    rm_buffer_free(&numbers);
+    write_page(&html, page, meta, count > 0);
 }

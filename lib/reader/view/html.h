@@ -1,39 +1,44 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Owns HTML: what a page shows as one file that needs no other.  Nothing from a run becomes markup
- * or script: texts are escaped.
+ * Owns pieces of HTML for the renderer and for drawings (html.c), and the charts of an HTML file
+ * (html_charts.c): their frames, and the JSON with the numbers that the page's script draws.
  */
 #ifndef RM_VIEW_HTML_H
 #define RM_VIEW_HTML_H
 
-#include "view/charts.h"
-#include "view/view.h"
+#include "base/buffer.h"
+#include "view/subject.h"
 
-/** Appends a page about runs. */
-void rm_html_write(struct rm_buffer *out, struct rm_report *view);
-
-/** Appends a page about a comparison.  `meta` below its title; the runs of its charts, or none. */
-void rm_html_write_compared(struct rm_buffer *out, struct rm_page *page, const char *meta,
-                            struct rm_subject *subjects, size_t count);
-
-/* ---- in pieces ----------------------------------------------------------------------------- */
-
-/** Text of any origin. */
+/** Appends text of any origin, escaped. */
 void rm_html_text(struct rm_buffer *out, const char *text);
 
-/** Text of any origin between two pieces of markup. */
+/** Appends text of any origin between two pieces of markup. */
 void rm_html_element(struct rm_buffer *out, const char *opening, const char *text,
                      const char *closing);
 
-/** With so many decimals, and a point in every locale. */
+/** Appends a number with so many decimals, and a point in every locale. */
 void rm_html_number(struct rm_buffer *out, double value, int decimals);
 
-/** A table with its title (in `heading`, "h3"; NULL: none) and notes, in a box that scrolls rather
- * than the page. */
-void rm_html_table(struct rm_buffer *out, const struct rm_page_table *table, const char *heading);
+struct rm_html_charts {
+    struct rm_page *page;
+    struct rm_buffer *out;
+    struct rm_subject *subjects;
+    size_t count;
+    struct rm_buffer runs, all; /* JSON so far: by run, and of all runs on one axis */
+};
 
-/** A chart's frame: title, legend with what is known of the whole run, and the place, of the id
- * `place`, where it is drawn. */
-void rm_html_chart(struct rm_buffer *out, const struct rm_chart *chart, const char *place);
+void rm_html_charts_open(struct rm_html_charts *charts, struct rm_buffer *out, struct rm_page *page,
+                         struct rm_subject *subjects, size_t count);
+void rm_html_charts_close(struct rm_html_charts *charts);
+
+/** Appends the charts of run `number`.  It is called for every run in order, or for none. */
+void rm_html_charts_put(struct rm_html_charts *charts, size_t number);
+
+/** Appends charts with a line for each run.  `offsets`: seconds from the start of the first run to
+ * the start of each; NULL: all lines begin at 0. */
+void rm_html_charts_put_all(struct rm_html_charts *charts, const double *offsets);
+
+/** Appends the JSON. */
+void rm_html_charts_write(struct rm_html_charts *charts, struct rm_buffer *json);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "view/html_charts.h"
+#include "view/html.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -9,22 +9,23 @@
 #include "base/alloc.h"
 #include "base/text.h"
 #include "view/charts.h"
-#include "view/html.h"
 
 #define MOST_BYTES     ((size_t)64 << 20)
-#define TIME_STEPS     1e5 /* of the whole that are told apart */
+#define TIME_STEPS     1e5 /* resolution of the time axis */
 #define MEAN_DIGITS    4
 #define BAND_DIGITS    3
 #define MOST_INSTANCES 2000
 #define PLACES         6 /* decimals of seconds */
-#define UNMET          UINT32_MAX
+#define UNNUMBERED     UINT32_MAX
+#define MANY_LINES     8  /* of a chart, from which on its legend is short */
+#define MOST_DESCRIBED 40 /* lines in the description of a chart for screen readers */
 #define MOST_TAGS      200
 #define TAG_CHARACTERS 120
 
 struct numbers {
     struct rm_page *page;
     int places;                         /* decimals of times */
-    const struct rm_chart_line **times; /* lines whose times are different */
+    const struct rm_chart_line **times; /* lines with different times */
     size_t time_count, time_room;
     struct rm_buffer lines; /* the members of "lines" */
 };
@@ -90,7 +91,7 @@ static bool have_same_times(const struct rm_points *one, const struct rm_points 
            memcmp(one->times, other->times, one->count * sizeof *one->times) == 0;
 }
 
-/* The number of the list of times of a line. */
+/* The index of the list of times of a line; lines with equal times share a list. */
 static size_t time_of(struct numbers *numbers, const struct rm_chart_line *line)
 {
     for (size_t i = 0; i < numbers->time_count; i++) {
@@ -173,21 +174,24 @@ static void numbers_write_chart(struct rm_buffer *out, const struct rm_chart *ch
     }
     rm_buffer_puts(out, "]}");
 }
-/* An instance: indexes of its name and thread, and where it lies. */
+
+/* ---- scopes over time ------------------------------------------------------------------- */
+
+/* An instance of a scope: indexes of its name and thread, and its position. */
 struct timeline_row {
     uint32_t name, thread, depth;
     double start_s, duration_s;
 };
 
 struct timeline {
-    const char **names, **threads; /* as they are first met */
+    const char **names, **threads; /* in the order of their first instance */
     size_t name_count, thread_count;
     struct timeline_row *rows; /* by start, outer ones first */
     size_t count;
-    size_t left_out; /* shorter ones */
+    size_t left_out; /* number of shorter instances */
 };
 
-/* An event, by what it is chosen and sorted. */
+/* An event, for sorting. */
 struct candidate {
     const struct rm_run_event *event;
     size_t index;
@@ -215,18 +219,14 @@ static int compare_starts(const void *left, const void *right)
                                               : compare_durations(left, right);
 }
 
-/* Numbers in the order in which things are met. */
-struct meeting {
-    uint32_t *numbers; /* by index */
-};
-
-static struct meeting meeting_of(struct rm_page *page, size_t count)
+/* New numbers of names or threads, by their index in the run. */
+static uint32_t *numbers_of(struct rm_page *page, size_t count)
 {
-    struct meeting meeting = {rm_page_alloc(page, count, sizeof(uint32_t))};
-    for (size_t i = 0; meeting.numbers != NULL && i < count; i++) {
-        meeting.numbers[i] = UNMET;
+    uint32_t *numbers = rm_page_alloc(page, count, sizeof *numbers);
+    for (size_t i = 0; numbers != NULL && i < count; i++) {
+        numbers[i] = UNNUMBERED;
     }
-    return meeting;
+    return numbers;
 }
 
 static const char *thread_text(struct rm_page *page, const struct rm_run_thread *thread)
@@ -237,16 +237,16 @@ static const char *thread_text(struct rm_page *page, const struct rm_run_thread 
 }
 
 static void add_row(const struct rm_subject *subject, struct timeline *timeline,
-                    const struct rm_run_event *event, struct meeting names, struct meeting threads)
+                    const struct rm_run_event *event, uint32_t *names, uint32_t *threads)
 {
     const struct resmon_run *run = subject->run;
-    uint32_t *name = &names.numbers[event->name], *thread = &threads.numbers[event->thread];
-    if (*name == UNMET) {
+    uint32_t *name = &names[event->name], *thread = &threads[event->thread];
+    if (*name == UNNUMBERED) {
         *name = (uint32_t)timeline->name_count;
         timeline->names[timeline->name_count++] =
             rm_page_shown(subject->page, run->event_names[event->name]);
     }
-    if (*thread == UNMET) {
+    if (*thread == UNNUMBERED) {
         *thread = (uint32_t)timeline->thread_count;
         timeline->threads[timeline->thread_count++] =
             thread_text(subject->page, &run->threads[event->thread]);
@@ -263,8 +263,8 @@ static struct timeline timeline_of(const struct rm_subject *subject)
     struct timeline timeline = {0};
     size_t count = run->event_count < MOST_INSTANCES ? run->event_count : MOST_INSTANCES;
     struct candidate *candidates = rm_page_alloc(page, run->event_count, sizeof *candidates);
-    const struct meeting names = meeting_of(page, run->event_name_count);
-    const struct meeting threads = meeting_of(page, run->thread_count);
+    uint32_t *names = numbers_of(page, run->event_name_count);
+    uint32_t *threads = numbers_of(page, run->thread_count);
     timeline.names = rm_page_alloc(page, run->event_name_count, sizeof *timeline.names);
     timeline.threads = rm_page_alloc(page, run->thread_count, sizeof *timeline.threads);
     timeline.rows = rm_page_alloc(page, count, sizeof *timeline.rows);
@@ -330,6 +330,99 @@ static void timeline_write(struct rm_buffer *out, const struct timeline *timelin
     rm_buffer_puts(out, "]}");
 }
 
+/* ---- frames ----------------------------------------------------------------------------- */
+
+/* A line of a chart and its index. */
+struct keyed {
+    const struct rm_chart_line *line;
+    size_t index;
+};
+
+/* By color, so that the program is first; bounds last. */
+static int compare_keys(const void *left, const void *right)
+{
+    const struct keyed *a = left, *b = right;
+    bool a_is_bound = a->line->colour < 0, b_is_bound = b->line->colour < 0;
+    if (a_is_bound != b_is_bound) {
+        return a_is_bound ? 1 : -1;
+    }
+    if (a->line->colour != b->line->colour) {
+        return a->line->colour < b->line->colour ? -1 : 1;
+    }
+    return (a->index > b->index) - (a->index < b->index);
+}
+
+static void put_key(struct rm_buffer *out, const struct keyed *key)
+{
+    const struct rm_chart_line *line = key->line;
+    rm_buffer_puts(out, "<button type=button class=\"key k");
+    if (line->colour < 0) {
+        rm_buffer_puts(out, "-limit");
+    } else {
+        rm_buffer_printf(out, "%d", line->colour % RM_PAGE_COLOURS);
+    }
+    rm_buffer_printf(out, "%s\" aria-pressed=true data-line=%zu><i></i>",
+                     line->is_level ? " dash" : "", key->index);
+    rm_html_element(out, "<bdi>", line->label, "</bdi>");
+    rm_html_element(out, "<span class=now>", line->summary, "</span></button>");
+}
+
+/* The description of a chart for screen readers. */
+static void put_alternative(struct rm_buffer *out, const struct rm_chart *chart)
+{
+    bool is_first = true;
+    rm_html_text(out, chart->title);
+    rm_buffer_puts(out, ". ");
+    for (size_t i = 0; i < chart->count && i < MOST_DESCRIBED; i++) {
+        if (chart->lines[i]->summary[0] != '\0') {
+            rm_buffer_puts(out, is_first ? "" : ". ");
+            rm_html_element(out, "", chart->lines[i]->label, ": ");
+            rm_html_text(out, chart->lines[i]->summary);
+            is_first = false;
+        }
+    }
+}
+
+static void put_keys(struct rm_buffer *out, const struct rm_chart *chart)
+{
+    struct keyed *keys = rm_alloc(chart->count + 1, sizeof *keys);
+    if (keys == NULL) {
+        out->status = RESMON_ENOMEM;
+        return;
+    }
+    for (size_t i = 0; i < chart->count; i++) {
+        keys[i] = (struct keyed){chart->lines[i], i};
+    }
+    qsort(keys, chart->count, sizeof *keys, compare_keys);
+    rm_buffer_printf(out, "<div class=\"keys%s\">", chart->count > MANY_LINES ? " many" : "");
+    for (size_t i = 0; i < chart->count; i++) {
+        put_key(out, &keys[i]);
+    }
+    rm_buffer_puts(out, "</div>");
+    rm_free(keys);
+}
+
+/* The frame of a chart: title, legend with statistics of the whole run, and the element with the id
+ * `place` in which it is drawn. */
+static void put_frame(struct rm_buffer *out, const struct rm_chart *chart, const char *place)
+{
+    rm_html_element(out, "<figure><figcaption><b>", chart->title, "</b> ");
+    if (chart->note[0] != '\0') {
+        rm_html_element(out, "<small>", chart->note, "</small>");
+    }
+    rm_buffer_puts(out, "<span class=at aria-hidden=true></span></figcaption>");
+    if (rm_chart_has_points(chart)) {
+        rm_html_element(out, "<div class=plot id=\"", place, "\" role=img aria-label=\"");
+        put_alternative(out, chart);
+        rm_buffer_puts(out, "\"></div>");
+        put_keys(out, chart);
+    } else {
+        rm_html_element(out, "<p class=empty>",
+                        chart->missing[0] != '\0' ? chart->missing : "Not measured.", "</p>");
+    }
+    rm_buffer_puts(out, "</figure>");
+}
+
 void rm_html_charts_open(struct rm_html_charts *charts, struct rm_buffer *out, struct rm_page *page,
                          struct rm_subject *subjects, size_t count)
 {
@@ -344,9 +437,9 @@ void rm_html_charts_close(struct rm_html_charts *charts)
     rm_buffer_free(&charts->all);
 }
 
-/* ---- of one run --------------------------------------------------------------------------- */
+/* ---- charts of one run ------------------------------------------------------------------ */
 
-/* The first members of a run's data: how long it is, and from when. */
+/* The first members of a run's data: its length and start. */
 static void begin_run(struct rm_buffer *json, const struct resmon_run *run)
 {
     rm_buffer_puts(json, json->length > 0 ? ",{\"seconds\":" : "{\"seconds\":");
@@ -384,14 +477,14 @@ static void put_timeline(struct rm_html_charts *charts, const struct timeline *t
     rm_buffer_puts(out, "\"></div></figure>");
 }
 
-/* The frames, what is drawn in them into `drawn`, and the lines into `numbers`. */
+/* Writes the frames; the charts go to `drawn`, and their lines to `numbers`. */
 static void put_frames(struct rm_html_charts *charts, const struct rm_charts *found, size_t number,
                        struct numbers *numbers, struct rm_buffer *drawn)
 {
     for (size_t i = 0; i < found->count; i++) {
         const struct rm_chart *chart = found->items[i];
         const char *place = rm_page_print(charts->page, "c%zu-%s", number, chart->key);
-        rm_html_chart(charts->out, chart, place);
+        put_frame(charts->out, chart, place);
         for (size_t l = 0; rm_chart_has_points(chart) && l < chart->count; l++) {
             numbers_add(numbers, chart->lines[l]);
         }
@@ -434,7 +527,7 @@ void rm_html_charts_put(struct rm_html_charts *charts, size_t number)
     numbers_close(&numbers);
 }
 
-/* ---- of all ------------------------------------------------------------------------------- */
+/* ---- charts of several runs ------------------------------------------------------------- */
 
 static void add_numbers_of(struct numbers *numbers, const struct rm_charts *found, size_t run)
 {
@@ -473,7 +566,7 @@ void rm_html_charts_put_all(struct rm_html_charts *charts, const double *offsets
     rm_buffer_puts(json, "{\"charts\":[");
     for (size_t i = 0; i < found.count; i++) {
         const char *place = rm_page_print(charts->page, "c-%s", found.items[i]->key);
-        rm_html_chart(charts->out, found.items[i], place);
+        put_frame(charts->out, found.items[i], place);
         rm_buffer_puts(json, i > 0 ? "," : "");
         numbers_write_chart(json, found.items[i], place, true);
     }
@@ -487,8 +580,6 @@ void rm_html_charts_put_all(struct rm_html_charts *charts, const double *offsets
     }
     rm_buffer_puts(json, offsets != NULL ? "]}" : "null}");
 }
-
-/* ---- the numbers -------------------------------------------------------------------------- */
 
 void rm_html_charts_write(struct rm_html_charts *charts, struct rm_buffer *json)
 {

@@ -1,96 +1,66 @@
 /* SPDX-License-Identifier: MIT */
-#include "view/job.h"
+#include "view/builders.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/columns.h"
 #include "base/compiler.h"
-#include "base/human.h"
-#include "base/text.h"
 #include "merge/job_use.h"
 #include "metric/metric.h"
 #include "run/record.h"
 #include "run/scope_sums.h"
-#include "view/scopes.h"
 
-#define MOST_NODES    1024 /* rows; */
-#define BRIEF_NODES   8    /* in the brief report */
+#define MOST_NODES    1024 /* rows, */
+#define BRIEF_NODES   8    /* and in the brief report */
 #define MOST_RANKS    1024
 #define MOST_SCOPES   400
 #define BRIEF_SCOPES  5
-#define MOST_NAMES    4 /* of nodes, in a row */
-#define NAMES_BYTES   512
-#define UNEVEN        0.05 /* an imbalance that is worth a word */
+#define MOST_NAMES    4    /* of nodes, in a clause */
+#define UNEVEN        0.05 /* imbalance that is reported */
 #define WATCHED_SHARE 0.95
 #define NAME_COLUMNS  32
-#define NAME_BYTES    160
 
-/* Answers that are being made. */
-struct job {
-    struct rm_page *page;
-    const struct resmon_run *run;
-    struct rm_page_rows *rows;
-    struct rm_page_row *row;
-};
+/* ---- answers: nodes ------------------------------------------------------------------------- */
 
-/* ---- who is there --------------------------------------------------------------------------- */
-
-static size_t nodes_in(const struct resmon_run *run, const char *state)
+/* "n3, n7" or "12 of them": the nodes with a state; "" without any. */
+static const char *nodes_text(struct rm_page *page, const struct resmon_run *run, const char *state)
 {
+    const char *names[MOST_NAMES] = {NULL};
     size_t count = 0;
     for (size_t i = 0; i < run->node_count; i++) {
-        count += strcmp(run->nodes[i].state, state) == 0 ? 1 : 0;
-    }
-    return count;
-}
-
-/* "n3, n7" or "12 of them" */
-static void name_nodes(const struct resmon_run *run, const char *state, size_t count,
-                       char text[NAMES_BYTES])
-{
-    struct rm_buffer buffer;
-    rm_buffer_init(&buffer, NAMES_BYTES - 1);
-    for (size_t i = 0; i < run->node_count && count <= MOST_NAMES; i++) {
         if (strcmp(run->nodes[i].state, state) == 0) {
-            rm_buffer_printf(&buffer, "%s%s", buffer.length > 0 ? ", " : "", run->nodes[i].name);
+            names[count < MOST_NAMES ? count : 0] = run->nodes[i].name;
+            count++;
         }
     }
-    if (count > MOST_NAMES || buffer.status != RESMON_OK) {
-        (void)snprintf(text, NAMES_BYTES, "%zu of them", count);
-    } else {
-        (void)rm_text_set(text, NAMES_BYTES, buffer.text != NULL ? buffer.text : "");
-    }
-    rm_buffer_free(&buffer);
+    return count <= MOST_NAMES ? rm_page_join(page, ", ", names, count)
+                               : rm_page_print(page, "%zu of them", count);
 }
 
-static void add_node_hours(struct job *job)
+static void add_node_hours(struct rm_page *page, struct rm_page_row *row,
+                           const struct resmon_run *run)
 {
-    const struct resmon_run *run = job->run;
-    char text[RM_HUMAN_BYTES];
     double hours = 0.0;
     for (size_t i = 0; i < run->node_count; i++) {
         hours += fmax((double)run->nodes[i].duration_ns, 0.0) / 3.6e12;
     }
     if (hours >= 0.01) {
-        rm_human_fixed(text, hours, hours < 10.0 ? 2 : 0);
-        rm_page_clause(job->page, job->row, "%s node hours", text);
+        rm_page_clause(page, row, "%s node hours",
+                       rm_page_fixed(page, hours, hours < 10.0 ? 2 : 0));
     }
 }
 
-/* The process that has the machine's figures ended before others of its node. */
+/* The process that measured the node ended before other processes on it. */
 static bool is_half_watched(const resmon_run_node *node)
 {
     return node->host_duration_ns >= 0 &&
            (double)node->host_duration_ns < WATCHED_SHARE * (double)node->duration_ns;
 }
 
-static void add_half_watched(struct job *job)
+static void add_half_watched(struct rm_page *page, struct rm_page_row *row,
+                             const struct resmon_run *run)
 {
-    const struct resmon_run *run = job->run;
-    char watched[RM_HUMAN_BYTES], all[RM_HUMAN_BYTES];
     const resmon_run_node *first = NULL;
     size_t count = 0;
     for (size_t i = 0; i < run->node_count; i++) {
@@ -100,60 +70,52 @@ static void add_half_watched(struct job *job)
         }
     }
     if (count > 0) {
-        rm_human_seconds(watched, (double)first->host_duration_ns * 1e-9);
-        rm_human_seconds(all, (double)first->duration_ns * 1e-9);
-        rm_page_clause(job->page, job->row,
+        rm_page_clause(page, row,
                        "%.64s%s observed for %s of %s only, as its first process ended then",
-                       first->name, count > 1 ? " and others were" : " was", watched, all);
+                       first->name, count > 1 ? " and others were" : " was",
+                       rm_page_value(page, (double)first->host_duration_ns * 1e-9, "s"),
+                       rm_page_value(page, (double)first->duration_ns * 1e-9, "s"));
     }
 }
 
-static void add_clocks(struct job *job)
+static void add_clocks(struct rm_page *page, struct rm_page_row *row, const struct resmon_run *run)
 {
-    const struct resmon_run *run = job->run;
-    char text[RM_HUMAN_BYTES];
     double error_ns = 0.0;
     for (size_t i = 0; i < run->node_count; i++) {
         error_ns = fmax(error_ns, run->nodes[i].clock_error_ns);
     }
     if (run->node_count > 1 && error_ns > 0.0) {
-        rm_human_seconds(text, error_ns * 1e-9);
-        rm_page_clause(job->page, job->row, "node clocks may be wrong by up to %s", text);
+        rm_page_clause(page, row, "node clocks may be wrong by up to %s",
+                       rm_page_value(page, error_ns * 1e-9, "s"));
     }
 }
 
-static void add_differences(struct job *job)
+static void write_nodes_row(struct rm_page *page, struct rm_page_rows *rows,
+                            const struct resmon_run *run)
 {
-    const struct resmon_run *run = job->run;
-    char text[RM_DIFFERENCES_BYTES];
-    rm_run_node_differences(run, text);
-    if (text[0] != '\0') {
-        rm_page_clause(job->page, job->row, "machines differ in: %s", text);
-    }
-}
-
-static void write_nodes_row(struct job *job)
-{
-    const struct resmon_run *run = job->run;
     static const struct {
-        const char *state, *said;
+        const char *state, *label;
     } states[] = {
         {"missing", "missing"}, {"interrupted", "interrupted"}, {"running", "still running"}};
-    char text[RM_HUMAN_BYTES], names[NAMES_BYTES];
-    rm_human_count(text, (double)run->node_count);
-    job->row = rm_page_answer(job->page, job->rows, "nodes", text);
+    char differences[RM_DIFFERENCES_BYTES];
+    struct rm_page_row *row =
+        rm_page_answer(page, rows, "nodes", rm_page_value(page, (double)run->node_count, ""));
     for (size_t i = 0; i < RM_ARRAY_LEN(states); i++) {
-        size_t count = nodes_in(run, states[i].state);
-        if (count > 0) {
-            name_nodes(run, states[i].state, count, names);
-            rm_page_clause(job->page, job->row, "%s: %s", states[i].said, names);
+        const char *names = nodes_text(page, run, states[i].state);
+        if (names[0] != '\0') {
+            rm_page_clause(page, row, "%s: %s", states[i].label, names);
         }
     }
-    add_node_hours(job);
-    add_half_watched(job);
-    add_differences(job);
-    add_clocks(job);
+    add_node_hours(page, row, run);
+    add_half_watched(page, row, run);
+    rm_run_node_differences(run, differences);
+    if (differences[0] != '\0') {
+        rm_page_clause(page, row, "machines differ in: %s", differences);
+    }
+    add_clocks(page, row, run);
 }
+
+/* ---- answers: ranks ------------------------------------------------------------------------- */
 
 static size_t failed_ranks(const struct resmon_run *run)
 {
@@ -164,7 +126,7 @@ static size_t failed_ranks(const struct resmon_run *run)
     return count;
 }
 
-/* A rank that ended as the job did, which is the worst end of all. */
+/* The first rank with the end of the job, which is the worst end of its ranks. */
 static size_t worst_rank(const struct resmon_run *run)
 {
     size_t i = 0;
@@ -174,63 +136,56 @@ static size_t worst_rank(const struct resmon_run *run)
     return i;
 }
 
-/* ---- how evenly ----------------------------------------------------------------------------- */
-
-static void add_imbalance(struct job *job)
+static void add_imbalance(struct rm_page *page, struct rm_page_row *row,
+                          const struct resmon_run *run)
 {
-    const struct resmon_run *run = job->run;
     resmon_scope_spread worst;
-    char name[NAME_BYTES], rank[RM_RANK_NAME_BYTES], longest[RM_HUMAN_BYTES], mean[RM_HUMAN_BYTES];
-    char lost[RM_HUMAN_BYTES];
+    char rank[RM_RANK_NAME_BYTES];
     int64_t scope = rm_run_most_uneven(run, UNEVEN, &worst);
     if (scope >= 0) {
-        rm_columns_shorten(name, sizeof name, run->scopes[scope].name, NAME_COLUMNS);
         rm_rank_describe(run, (size_t)worst.max_rank, rank);
-        rm_human_seconds(longest, worst.max_ns * 1e-9);
-        rm_human_seconds(mean, worst.mean_ns * 1e-9);
-        rm_human_seconds(lost, worst.lost_ns * 1e-9);
-        rm_page_clause(job->page, job->row, "slowest in %s: %s, %s where the mean is %s", name,
-                       rank, longest, mean);
-        rm_page_clause(job->page, job->row, "%s lost by waiting for it, if all wait", lost);
+        rm_page_clause(page, row, "slowest in %s: %s, %s where the mean is %s",
+                       rm_page_shortened(page, run->scopes[scope].name, NAME_COLUMNS), rank,
+                       rm_page_value(page, worst.max_ns * 1e-9, "s"),
+                       rm_page_value(page, worst.mean_ns * 1e-9, "s"));
+        rm_page_clause(page, row, "%s lost by waiting for it, if all wait",
+                       rm_page_value(page, worst.lost_ns * 1e-9, "s"));
     }
 }
 
-static void write_ranks_row(struct job *job)
+static void write_ranks_row(struct rm_page *page, struct rm_page_rows *rows,
+                            const struct resmon_run *run)
 {
-    const struct resmon_run *run = job->run;
-    char text[RM_HUMAN_BYTES], expected[RM_HUMAN_BYTES], rank[RM_RANK_NAME_BYTES], end[64];
+    char rank[RM_RANK_NAME_BYTES], end[64];
     double all = rm_run_fact_number(run, "job", "rank_count");
     size_t failed = failed_ranks(run);
-    rm_human_count(text, (double)run->rank_count);
-    job->row = rm_page_answer(job->page, job->rows, "ranks", text);
+    struct rm_page_row *row =
+        rm_page_answer(page, rows, "ranks", rm_page_value(page, (double)run->rank_count, ""));
     if (all > (double)run->rank_count) {
-        rm_human_count(expected, all);
-        rm_page_clause(job->page, job->row, "of %s", expected);
+        rm_page_clause(page, row, "of %s", rm_page_value(page, all, ""));
     }
-    if (failed > 0 && run->rank_count > 0) {
+    if (failed > 0) {
         rm_rank_describe(run, worst_rank(run), rank);
         rm_end_describe(run, end);
-        rm_page_clause(job->page, job->row, "%zu ended badly: %s %s", failed, rank, end);
+        rm_page_clause(page, row, "%zu ended badly: %s %s", failed, rank, end);
     }
-    add_imbalance(job);
+    add_imbalance(page, row, run);
 }
 
 void rm_job_answers(const struct rm_subject *subject, struct rm_page_rows *rows)
 {
     const struct resmon_run *run = subject->run;
-    struct job answers = {.page = subject->page, .run = run, .rows = rows};
-    struct job *job = &answers;
     if (run->node_count > 0) {
-        write_nodes_row(job);
+        write_nodes_row(subject->page, rows, run);
     }
     if (run->rank_count > 0) {
-        write_ranks_row(job);
+        write_ranks_row(subject->page, rows, run);
     }
 }
 
 /* ---- nodes ---------------------------------------------------------------------------------- */
 
-/* Of the machine while the job ran, by metrics of the node. */
+/* Values of the machine while the job ran, by metrics of the node. */
 static const struct node_figure {
     const char *key, *title, *unit;
     uint32_t metric;
@@ -255,7 +210,7 @@ static double total_of(const struct resmon_run *run, uint32_t metric, size_t nod
     return column != NULL ? column->last : RM_NAN;
 }
 
-/* Of the components that are known beside the processors. */
+/* The sum of the processors and the other components that are known. */
 static double energy_of(const struct resmon_run *run, size_t node)
 {
     double ram_j = total_of(run, RM_NODE_ENERGY_RAM, node);
@@ -274,13 +229,13 @@ static double figure_of(const struct resmon_run *run, const struct node_figure *
                                    : column->last;
 }
 
-/* A table of nodes that is being made. */
+/* A table of nodes while it is built. */
 struct nodes {
     const struct resmon_run *run;
     struct rm_page *page;
     struct rm_page_table *table;
     struct rm_view_columns columns;
-    double most[NODE_FIGURES]; /* that a whole bar stands for; NaN: the figure has no column */
+    double most[NODE_FIGURES]; /* the length of a whole bar; NaN: there is no such column */
 };
 
 static void set_bar(struct rm_page *page, struct rm_page_cell *cell, double value, const char *unit,
@@ -292,7 +247,7 @@ static void set_bar(struct rm_page *page, struct rm_page_cell *cell, double valu
     }
 }
 
-/* A node that is missing has no times. */
+/* A missing node has no times. */
 static void set_missing(const struct nodes *nodes, struct rm_page_cell *cells)
 {
     for (size_t i = 0; i < nodes->columns.count; i++) {
@@ -335,16 +290,19 @@ static void add_figures(struct nodes *nodes, enum rm_column_detail detail)
     }
 }
 
-/* Those that did not end well are shown before all others, where not all fit. */
-static void add_nodes(const struct nodes *nodes, size_t most)
+/* The rows are in the order of the run; if not all fit, those that did not end well come first. */
+static bool is_in_round(const struct rm_page_table *table, size_t count, bool is_well, int round)
+{
+    return count <= table->room ? round == 0 : is_well == (round == 1);
+}
+
+static void add_nodes(const struct nodes *nodes)
 {
     const struct resmon_run *run = nodes->run;
-    for (int is_well = 0; is_well < 2; is_well++) {
+    for (int round = 0; round < 2; round++) {
         for (size_t i = 0; i < run->node_count && nodes->table->count < nodes->table->room; i++) {
-            bool is_shown = run->node_count <= most
-                                ? is_well == 0
-                                : (strcmp(run->nodes[i].state, "stopped") == 0) == (is_well == 1);
-            if (is_shown) {
+            bool is_well = strcmp(run->nodes[i].state, "stopped") == 0;
+            if (is_in_round(nodes->table, run->node_count, is_well, round)) {
                 add_node(nodes, i);
             }
         }
@@ -360,17 +318,14 @@ struct rm_page_table *rm_job_nodes(const struct rm_subject *subject, enum rm_col
                           .page = subject->page,
                           .columns = rm_columns_choose(RM_TABLE_nodes, detail, records)};
     most = most > 0 ? most : detail == RM_COLUMN_BRIEF ? BRIEF_NODES : MOST_NODES;
-    nodes.table = run->node_count > 0
-                      ? rm_page_table_begin(subject->page, rm_table_key(RM_TABLE_nodes),
-                                            rm_table_title(RM_TABLE_nodes))
-                      : NULL;
+    nodes.table = run->node_count > 0 ? rm_columns_begin(subject->page, RM_TABLE_nodes) : NULL;
     if (nodes.table == NULL) {
         return NULL;
     }
     rm_columns_add(nodes.table, &nodes.columns);
     add_figures(&nodes, detail);
     rm_page_room(subject->page, nodes.table, run->node_count < most ? run->node_count : most);
-    add_nodes(&nodes, most);
+    add_nodes(&nodes);
     if (run->node_count > nodes.table->count) {
         rm_page_note(nodes.table, rm_page_print(subject->page, "and %zu more nodes",
                                                 run->node_count - nodes.table->count));
@@ -400,7 +355,7 @@ static const char *end_of(struct rm_page *page, const resmon_run_rank *rank)
                          text[0] != '\0' ? ": " : "", text);
 }
 
-/* Bars behind these: what each of them is of the most. */
+/* Bars, relative to the highest value of the column. */
 static void add_bars(struct rm_page_table *table)
 {
     static const char *const keys[] = {"wall_s", "cpu_s", "rss_peak_bytes"};
@@ -411,7 +366,7 @@ static void add_bars(struct rm_page_table *table)
             has_bars |= strcmp(table->columns[c].key, keys[k]) == 0;
         }
         for (size_t i = 0; i < table->count; i++) {
-            most = fmax(most, rm_page_cells(table, i)[c].value); /* not of NaN */
+            most = fmax(most, rm_page_cells(table, i)[c].value); /* ignores NaN */
         }
         for (size_t i = 0; i < table->count && has_bars && most > 0.0; i++) {
             struct rm_page_cell *cell = &rm_page_cells(table, i)[c];
@@ -427,17 +382,16 @@ static bool ended_well(const resmon_run_rank *rank)
     return rank->reason == RESMON_END_FINISHED || rank->reason == RESMON_END_RUNNING;
 }
 
-struct rm_page_table *rm_job_ranks(const struct rm_subject *subject, size_t most)
+struct rm_page_table *rm_job_ranks(const struct rm_subject *subject, enum rm_column_detail detail,
+                                   size_t most)
 {
     const struct resmon_run *run = subject->run;
     struct rm_page *page = subject->page;
     const struct rm_view_columns columns =
-        rm_columns_choose(RM_TABLE_ranks, RM_COLUMN_FULL,
+        rm_columns_choose(RM_TABLE_ranks, detail,
                           (struct rm_records){run->ranks, run->rank_count, sizeof *run->ranks});
-    struct rm_page_table *table = run->rank_count > 0
-                                      ? rm_page_table_begin(page, rm_table_key(RM_TABLE_ranks),
-                                                            rm_table_title(RM_TABLE_ranks))
-                                      : NULL;
+    struct rm_page_table *table =
+        run->rank_count > 0 ? rm_columns_begin(page, RM_TABLE_ranks) : NULL;
     if (table == NULL) {
         return NULL;
     }
@@ -446,12 +400,10 @@ struct rm_page_table *rm_job_ranks(const struct rm_subject *subject, size_t most
     rm_columns_add(table, &columns);
     rm_page_column(table, "ended", "end")->is_wide = true;
     rm_page_room(page, table, run->rank_count < most ? run->rank_count : most);
-    for (int is_well = 0; is_well < 2; is_well++) {
+    for (int round = 0; round < 2; round++) {
         for (size_t i = 0; i < run->rank_count && table->count < table->room; i++) {
             const resmon_run_rank *rank = &run->ranks[i];
-            bool is_shown =
-                run->rank_count <= most ? is_well == 0 : ended_well(rank) == (is_well == 1);
-            if (is_shown) {
+            if (is_in_round(table, run->rank_count, ended_well(rank), round)) {
                 struct rm_page_cell *cells = rm_page_row(page, table);
                 rm_page_set(&cells[0], rm_page_shown(page, run->nodes[rank->node].name));
                 rm_columns_set(page, &cells[1], &columns, rank, "not in the run of this rank");
@@ -483,7 +435,7 @@ static int by_loss(const void *left, const void *right)
     return a->scope < b->scope ? -1 : 1;
 }
 
-/* Scopes that several ranks were in, those that lost most first; NULL: none, or no memory. */
+/* Scopes that several ranks entered, sorted by lost time; NULL: there is no memory. */
 static struct uneven *list_scopes(struct rm_page *page, const struct resmon_run *run,
                                   size_t *ret_count)
 {
@@ -501,19 +453,20 @@ static struct uneven *list_scopes(struct rm_page *page, const struct resmon_run 
     return list;
 }
 
-struct rm_page_table *rm_job_scopes(const struct rm_subject *subject, enum rm_column_detail detail)
+struct rm_page_table *rm_job_scopes(const struct rm_subject *subject, enum rm_column_detail detail,
+                                    size_t most)
 {
     const struct resmon_run *run = subject->run;
     struct rm_page *page = subject->page;
-    size_t count, most = detail == RM_COLUMN_BRIEF ? BRIEF_SCOPES : MOST_SCOPES;
+    size_t count;
     struct uneven *list = list_scopes(page, run, &count);
+    most = most > 0 ? most : detail == RM_COLUMN_BRIEF ? BRIEF_SCOPES : MOST_SCOPES;
     if (count == 0) {
         return NULL;
     }
     const struct rm_view_columns columns = rm_columns_choose(
         RM_TABLE_over_ranks, detail, (struct rm_records){&list[0].spread, count, sizeof *list});
-    struct rm_page_table *table = rm_page_table_begin(page, rm_table_key(RM_TABLE_over_ranks),
-                                                      rm_table_title(RM_TABLE_over_ranks));
+    struct rm_page_table *table = rm_columns_begin(page, RM_TABLE_over_ranks);
     if (table == NULL) {
         return NULL;
     }

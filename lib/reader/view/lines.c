@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "view/lines.h"
+#include "view/profile.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -7,9 +7,8 @@
 
 #include "base/alloc.h"
 #include "base/compiler.h"
-#include "base/human.h"
 #include "base/text.h"
-#include "os/infile.h"
+#include "os/file.h"
 
 /* ---- lines of source files ------------------------------------------------------------------- */
 
@@ -81,7 +80,7 @@ static const char *get(void *context, const char *name, uint32_t line, size_t *r
         const char *end =
             memchr(files->text + files->offset, '\n', (size_t)(files->bytes - files->offset));
         if (end == NULL) {
-            return NULL; /* the file is another one by now */
+            return NULL; /* the file has changed */
         }
         files->offset = (uint64_t)(end + 1 - files->text);
         files->line++;
@@ -109,12 +108,12 @@ void rm_source_files_free(struct rm_source_files *files)
 #define CONTENT_BYTES 120 /* of a line of the source */
 #define TAB_SPACES    4
 
-/* The lines of one function: neighbours in the sorted rows. */
+/* The lines of one function, which are adjacent in the sorted rows. */
 struct group {
     const struct rm_line *lines;
     size_t count;
     double own;
-    double sum; /* of what the table is about: all of the function */
+    double sum; /* time or bytes of the whole function */
 };
 
 static double amount_of(const struct rm_line *line, enum rm_line_table table)
@@ -122,8 +121,6 @@ static double amount_of(const struct rm_line *line, enum rm_line_table table)
     double amount = table == RM_LINES_TIME ? line->time_ns : line->bytes;
     return isfinite(amount) ? amount : 0.0;
 }
-
-/* ---- groups ----------------------------------------------------------------------------- */
 
 static int compare_functions(const struct rm_line *a, const struct rm_line *b)
 {
@@ -169,7 +166,7 @@ static int compare_amounts(const void *left, const void *right)
     return (*a < *b) - (*a > *b);
 }
 
-/* The amount, or loss, that a line must have to be shown: the `most_lines` largest have it. */
+/* The smallest amount (or loss) of the `most_lines` lines that are shown. */
 static double smallest_shown(const struct group *group, const struct rm_line_terms *terms)
 {
     if (group->count <= terms->most_lines || terms->most_lines == 0) {
@@ -190,7 +187,7 @@ static double smallest_shown(const struct group *group, const struct rm_line_ter
 
 /* ---- tables ----------------------------------------------------------------------------- */
 
-/* A table of one function that is being made. */
+/* A table of one function while it is built. */
 struct lines {
     struct rm_page *page;
     struct rm_page_table *table;
@@ -223,21 +220,17 @@ static const char *content_of(const struct lines *lines, uint32_t line)
     return rm_page_shown(lines->page, clean);
 }
 
-static const char *human(struct rm_page *page, double value, const char *unit)
-{
-    return isfinite(value) ? rm_page_value(page, value, unit) : RM_PAGE_UNKNOWN;
-}
-
 static void set_time_cells(const struct lines *lines, struct rm_page_cell *cells,
                            const struct rm_line *line)
 {
     struct rm_page *page = lines->page;
     double seconds = line->time_ns * 1e-9, sum = lines->group->sum;
-    rm_page_set(&cells[0], rm_page_human(page, rm_human_count, (double)line->hits));
-    rm_page_set(&cells[1], human(page, seconds, "s"));
+    rm_page_set(&cells[0], rm_page_value(page, (double)line->hits, ""));
+    rm_page_set(&cells[1], rm_page_value(page, seconds, "s"));
     rm_page_set(&cells[2],
-                human(page, line->hits > 0 ? seconds / (double)line->hits : RM_NAN, "s"));
-    rm_page_set(&cells[3], human(page, sum > 0.0 ? 100.0 * line->time_ns / sum : RM_NAN, "%"));
+                rm_page_value(page, line->hits > 0 ? seconds / (double)line->hits : RM_NAN, "s"));
+    rm_page_set(&cells[3],
+                rm_page_value(page, sum > 0.0 ? 100.0 * line->time_ns / sum : RM_NAN, "%"));
 }
 
 static void set_memory_cells(const struct lines *lines, struct rm_page_cell *cells,
@@ -245,12 +238,12 @@ static void set_memory_cells(const struct lines *lines, struct rm_page_cell *cel
 {
     struct rm_page *page = lines->page;
     const struct rm_sampled grown = {line->bytes, line->error * line->error, line->most};
-    rm_page_set(&cells[0], human(page, line->memory_bytes, "B"));
+    rm_page_set(&cells[0], rm_page_value(page, line->memory_bytes, "B"));
     rm_page_set(&cells[1], rm_sampled_text(page, RESMON_STACK_MEMORY, grown));
-    rm_page_set(&cells[2], rm_page_human(page, rm_human_count, (double)line->occurrences));
+    rm_page_set(&cells[2], rm_page_value(page, (double)line->occurrences, ""));
 }
 
-/* `line` NULL: a line that has nothing. */
+/* `line` NULL: a line without data. */
 static void add_row(const struct lines *lines, uint32_t number, const struct rm_line *line)
 {
     struct rm_page_cell *cells = rm_page_row(lines->page, lines->table);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-#include "view/markdown.h"
+#include "view/renderers.h"
 
 #include <string.h>
 
-#define MOST_ROWS  40 /* of a table: this is read from top to bottom */
+#define MOST_ROWS  40 /* of a table */
 #define MOST_DEPTH 64
 
 /* ---- elements --------------------------------------------------------------------------- */
 
-/* Text of any origin: what would be markup is not. */
+/* Text of any origin, with markup escaped. */
 static void put_text(struct rm_buffer *out, const char *text)
 {
     static const char markup[] = "\\`*_[]<>|#~&";
@@ -175,7 +175,7 @@ static void put_block(struct rm_buffer *out, const struct rm_page_block *block)
     case RM_BLOCK_LIST:
         put_list(out, block->what);
         break;
-    default: /* drawings are for eyes */
+    default: /* charts and drawings are graphical */
         break;
     }
 }

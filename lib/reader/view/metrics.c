@@ -1,30 +1,35 @@
 /* SPDX-License-Identifier: MIT */
-#include "view/metrics.h"
+#include "view/builders.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include <resmon/carbon.h>
+
 #include "base/compiler.h"
 #include "base/human.h"
 #include "metric/metric.h"
 #include "metric/view.h"
+#include "run/energy.h"
 #include "run/headline.h"
 #include "run/record.h"
-#include "view/columns.h"
-#include "view/names.h"
 
 #define MOST_REASONS 4 /* of nodes, in one cell */
-#define MOST_COLUMNS 4 /* nodes side by side */
+#define MOST_COLUMNS 4 /* runs side by side */
 #define NEAR_PERCENT 90.0
 #define GROUP_ROWS   8
 #define NO_READING   "there was no valid reading"
 
-/* ---- what there is to measure ---------------------------------------------------------------- */
+/* ---- all metrics ---------------------------------------------------------------------------- */
 
-struct rm_page_table *rm_metrics_catalogue(struct rm_page *page)
+struct rm_page_table *rm_metrics_catalogue(const struct rm_subject *subject,
+                                           enum rm_column_detail detail, size_t most)
 {
+    (void)detail;
+    (void)most;
+    struct rm_page *page = subject->page;
     static const char *const headers[] = {"metric", "unit", "kind", "of", "origin", "description"};
     static const char *const keys[] = {"name", "unit", "kind", "level", "origin", "help"};
     size_t count = resmon_metric_count();
@@ -48,10 +53,12 @@ struct rm_page_table *rm_metrics_catalogue(struct rm_page *page)
     return table;
 }
 
-/* ---- all metrics, as they are called ------------------------------------------------------- */
-
-struct rm_page_table *rm_metrics_all(struct rm_page *page, const struct resmon_run *run)
+struct rm_page_table *rm_metrics_all(const struct rm_subject *subject, enum rm_column_detail detail,
+                                     size_t most)
 {
+    (void)most;
+    struct rm_page *page = subject->page;
+    const struct resmon_run *run = subject->run;
     resmon_column *known = rm_page_alloc(page, run->column_count, sizeof *known);
     size_t count = 0;
     for (size_t i = 0; known != NULL && i < run->column_count; i++) {
@@ -59,15 +66,15 @@ struct rm_page_table *rm_metrics_all(struct rm_page *page, const struct resmon_r
             known[count++] = run->columns[i];
         }
     }
-    return rm_columns_table(page, RM_TABLE_metrics, RM_COLUMN_FULL,
+    return rm_columns_table(page, RM_TABLE_metrics, detail,
                             (struct rm_records){known, count, sizeof *known}, NO_READING);
 }
 
-/* ---- those that people ask for ------------------------------------------------------------- */
+/* ---- the most important metrics ----------------------------------------------------------- */
 
 enum { MEAN = 1, P95, MAX, TOTAL, FIGURES };
 
-/* A number of the time between two readings is a ratio. */
+/* A gauge of an interval without a unit is a ratio. */
 static void set_figure(struct rm_page *page, struct rm_page_cell *cell,
                        const struct rm_metric *metric, double value, bool is_rate)
 {
@@ -112,7 +119,7 @@ static const char *label_gpu(struct rm_page *page, const resmon_column *column,
     return rm_page_print(page, "GPU %.40s, %s", column->instance, row->label);
 }
 
-/* Those that the options name, as they count: clocks of the kernel count nanoseconds. */
+/* Events that the options name.  The kernel's clocks count nanoseconds. */
 static const char *label_event(struct rm_page *page, const resmon_column *column,
                                const struct rm_view_row *row)
 {
@@ -142,7 +149,7 @@ static void add_instances(struct rm_page *page, struct rm_page_table *table,
     }
 }
 
-/* Metrics that the table of views does not name, as the run's table calls them. */
+/* Metrics without a label in views.def, by the titles of their columns. */
 static void add_others(struct rm_page *page, struct rm_page_table *table,
                        const struct resmon_run *run)
 {
@@ -158,17 +165,15 @@ static void add_others(struct rm_page *page, struct rm_page_table *table,
     }
 }
 
-/* Samples miss what comes between them: the kernel's mark is exact where it rose during the run,
- * and else only says that it was not passed. */
+/* Samples miss peaks between them.  The kernel's high-water mark is exact if it rose during the
+ * run; otherwise the sampled peak is a lower bound. */
 static void correct_rss_max(struct rm_page *page, struct rm_page_cell *cell,
                             const struct resmon_run *run)
 {
     const resmon_headline headline = rm_run_headline(run);
     bool is_exact = headline.rss_peak_provenance == RESMON_PROVENANCE_MEASURED;
     rm_page_set_value(page, cell, headline.rss_peak_bytes, "B", NO_READING);
-    if (!is_exact && cell->reason == NULL) {
-        cell->text = rm_page_print(page, ">= %s", cell->text);
-    }
+    rm_page_mark(page, cell, is_exact ? "" : ">= ");
 }
 
 static void add_named(struct rm_page *page, struct rm_page_table *table,
@@ -187,7 +192,7 @@ static void add_named(struct rm_page *page, struct rm_page_table *table,
     }
 }
 
-/* The highest value only. */
+/* Metrics of the whole life of the process: the maximum only. */
 static void add_life(struct rm_page *page, struct rm_page_table *table,
                      const struct resmon_run *run)
 {
@@ -223,7 +228,7 @@ struct rm_page_table *rm_metrics_table(const struct rm_subject *subject)
     return table->count > 0 ? table : NULL;
 }
 
-/* ---- the limit of memory ------------------------------------------------------------------- */
+/* ---- the memory limit ---------------------------------------------------------------------- */
 
 bool rm_metrics_are_of_limit(const struct resmon_run *run, const resmon_run_source *source)
 {
@@ -240,7 +245,7 @@ static const char *events_text(struct rm_page *page, const struct resmon_run *ru
         const resmon_column *stats = rm_run_statistics_of(run, row.metric->id, NULL);
         if (stats != NULL && stats->last > 0.0) {
             text = rm_page_print(page, "%s%s: %s; ", text, row.label,
-                                 rm_page_human(page, rm_human_count, stats->last));
+                                 rm_page_value(page, stats->last, ""));
         }
     }
     return text;
@@ -267,9 +272,9 @@ const char *rm_memory_limit_text(struct rm_page *page, const struct resmon_run *
 
 /* ---- nodes ------------------------------------------------------------------------------ */
 
-/* A figure in its unit for people. */
-static void set_node_figure(const struct rm_subject *subject, struct rm_page_cell *cell,
-                            size_t index)
+/* Sets a node value with a unit prefix. */
+static void set_node_value(const struct rm_subject *subject, struct rm_page_cell *cell,
+                           size_t index)
 {
     static const struct {
         const char *unit, *peoples;
@@ -296,7 +301,7 @@ static void set_node_figure(const struct rm_subject *subject, struct rm_page_cel
                       isfinite(value) ? "" : rm_subject_why(subject, metrics, count));
 }
 
-/* Where no figure of any node is known: one row, with the reasons. */
+/* If no value of any run is known: a table of one row with the reasons.  Else NULL. */
 static struct rm_page_table *nothing_table(const struct rm_subject *subjects, size_t count)
 {
     struct rm_page *page = subjects[0].page;
@@ -304,7 +309,7 @@ static struct rm_page_table *nothing_table(const struct rm_subject *subjects, si
     size_t found = 0;
     for (size_t i = 0; reasons != NULL && i < count * RM_NODE_SUMMARY_KEYS; i++) {
         struct rm_page_cell cell;
-        set_node_figure(&subjects[i / RM_NODE_SUMMARY_KEYS], &cell, i % RM_NODE_SUMMARY_KEYS);
+        set_node_value(&subjects[i / RM_NODE_SUMMARY_KEYS], &cell, i % RM_NODE_SUMMARY_KEYS);
         if (cell.reason == NULL) {
             return NULL;
         }
@@ -338,7 +343,7 @@ static struct rm_page_table *columns_table(const struct rm_subject *subjects, si
         rm_page_set(&cells[0], rm_node_summary_row(k).group);
         rm_page_set(&cells[1], rm_node_summary_key(k));
         for (size_t i = 0; i < count; i++) {
-            set_node_figure(&subjects[i], &cells[2 + i], k);
+            set_node_value(&subjects[i], &cells[2 + i], k);
         }
     }
     return table;
@@ -364,7 +369,7 @@ static struct rm_page_table *rows_table(const struct rm_subject *subjects, size_
         struct rm_page_cell *cells = rm_page_row(page, table);
         rm_page_set(&cells[0], subjects[i].label);
         for (size_t k = 0; k < used; k++) {
-            set_node_figure(&subjects[i], &cells[1 + k], keys[k]);
+            set_node_value(&subjects[i], &cells[1 + k], keys[k]);
         }
     }
     return table;
@@ -381,4 +386,118 @@ size_t rm_metrics_of_nodes(const struct rm_subject *subjects, size_t count,
     tables[0] = rows_table(subjects, count, true);
     tables[1] = rows_table(subjects, count, false);
     return tables[0] != NULL && tables[1] != NULL ? 2 : 0;
+}
+
+/* ---- energy --------------------------------------------------------------------------------- */
+
+/* A row below the components. */
+struct sum {
+    const char *label, *known, *unit;
+    double node, tree;
+    const char *method;
+};
+
+static const char *method_of_all(const struct rm_subject *subject)
+{
+    struct rm_page *page = subject->page;
+    const resmon_energy *energy = &subject->energy;
+    const char *parts[2] = {"", ""};
+    if (energy->modelled_share > 0.0) {
+        parts[0] = rm_page_print(page, "%s %% of it by a model",
+                                 rm_page_fixed(page, energy->modelled_share * 100.0, 0));
+    }
+    if (isfinite(energy->rest_j)) {
+        parts[1] = rm_page_print(page, "%s of other programs and idle",
+                                 rm_page_value(page, energy->rest_j, "J"));
+    }
+    return rm_page_join(page, "; ", parts, RM_ARRAY_LEN(parts));
+}
+
+static const char *method_of_carbon(const struct rm_subject *subject)
+{
+    struct rm_page *page = subject->page;
+    const resmon_energy *energy = &subject->energy;
+    const char *basis = rm_subject_basis(subject);
+    const char *place = energy->place[0] != '\0'      ? rm_page_shown(page, energy->place)
+                        : strcmp(basis, "world") == 0 ? "the world average"
+                                                      : basis;
+    if (!isfinite(energy->g_per_kwh)) {
+        return "";
+    }
+    const char *year = energy->year != 0 ? rm_page_print(page, ", %d", energy->year) : "";
+    return rm_page_print(page, "%s g/kWh: %s%s", rm_page_fixed(page, energy->g_per_kwh, 0), place,
+                         year);
+}
+
+static void add_sums(const struct rm_subject *subject, struct rm_page_table *table)
+{
+    struct rm_page *page = subject->page;
+    const resmon_energy *energy = &subject->energy;
+    const char *reason = energy->remark != NULL && energy->remark[0] != '\0'
+                             ? energy->remark
+                             : "no component is known";
+    const struct rm_run_cost node = rm_run_cost_of(energy, energy->node_j);
+    const struct rm_run_cost tree = rm_run_cost_of(energy, energy->tree_j);
+    const struct sum sums[] = {
+        {"all", rm_word_of(RM_TYPE_PROVENANCE, energy->provenance), "J", energy->node_j,
+         energy->tree_j, method_of_all(subject)},
+        {"electricity", "", "Wh", node.facility_kwh * 1000.0, tree.facility_kwh * 1000.0,
+         isfinite(energy->pue) ? rm_page_print(page, "PUE %s", rm_page_fixed(page, energy->pue, 2))
+                               : ""},
+        {"CO2eq", rm_subject_basis(subject), "g", energy->node_gco2eq, energy->tree_gco2eq,
+         method_of_carbon(subject)},
+    };
+    for (size_t i = 0; i < RM_ARRAY_LEN(sums); i++) {
+        struct rm_page_cell *cells = rm_page_row(page, table);
+        rm_page_set(&cells[0], sums[i].label);
+        rm_page_set(&cells[1], sums[i].known);
+        rm_page_set_value(page, &cells[2], sums[i].node, sums[i].unit, reason);
+        rm_page_set_value(page, &cells[3], sums[i].tree, sums[i].unit, reason);
+        rm_page_set(&cells[4], sums[i].method);
+    }
+}
+
+static struct rm_page_table *parts_table(struct rm_page *page, const struct resmon_run *run,
+                                         enum rm_column_detail detail, size_t more)
+{
+    const struct rm_view_columns columns =
+        rm_columns_choose(RM_TABLE_energy, detail, (struct rm_records){NULL, 0, 0});
+    struct rm_page_table *table = rm_columns_begin(page, RM_TABLE_energy);
+    if (table == NULL) {
+        return NULL;
+    }
+    rm_columns_add(table, &columns);
+    rm_page_room(page, table, RM_ENERGY_PARTS + more);
+    for (size_t i = 0; i < RM_ENERGY_PARTS; i++) {
+        const resmon_energy_part part = rm_run_energy_part(run, i);
+        rm_columns_set(page, rm_page_row(page, table), &columns, &part,
+                       part.method[0] != '\0' ? part.method : "not known");
+    }
+    return table;
+}
+
+struct rm_page_table *rm_energy_table(const struct rm_subject *subject,
+                                      enum rm_column_detail detail, size_t most)
+{
+    struct rm_page *page = subject->page;
+    const resmon_energy *energy = &subject->energy;
+    struct rm_page_table *table =
+        subject->has_energy ? parts_table(page, subject->run, detail, 3) : NULL;
+    if (table == NULL || most > 0) {
+        return table;
+    }
+    add_sums(subject, table);
+    if (isnan(energy->node_j) && !isnan(energy->tree_j)) {
+        rm_page_note(table, "The machine's energy is in the run of another process of this host.");
+    }
+    if (energy->source[0] != '\0') {
+        rm_page_note(table, rm_page_print(page, "Source of the intensity: %s",
+                                          rm_page_shown(page, energy->source)));
+    }
+    rm_page_note(table, rm_page_shown(page, energy->remark));
+    if (energy->basis == RESMON_CARBON_BASIS_WORLD) {
+        rm_page_note(table, "The location of this machine is not known: set RESMON_COUNTRY=FR, or "
+                            "use /etc/resmon/site.conf.");
+    }
+    return table;
 }

@@ -6,8 +6,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
-#include "base/columns.h"
 #include "base/human.h"
 #include "base/number.h"
 #include "base/text.h"
@@ -64,7 +64,7 @@ const char *rm_page_print(struct rm_page *page, const char *format, ...)
     return text;
 }
 
-/* Controls, and marks that turn the direction of what follows or that nobody sees. */
+/* Control characters, and invisible ones or such that change the direction of writing. */
 static bool is_unseen(uint32_t character)
 {
     static const struct {
@@ -82,8 +82,7 @@ static bool is_unseen(uint32_t character)
 
 #define REPLACED 0xfffdU
 
-/* The character at the beginning of a text, and how many bytes it has; REPLACED for a byte that is
- * not UTF-8. */
+/* The first character of a text and its length in bytes; REPLACED for a byte that is not UTF-8. */
 static uint32_t character_at(const char *text, size_t *ret_bytes)
 {
     const unsigned char *at = (const unsigned char *)text;
@@ -100,9 +99,10 @@ static uint32_t character_at(const char *text, size_t *ret_bytes)
 
 const char *rm_page_shown_at_most(struct rm_page *page, const char *text, size_t most)
 {
-    static const size_t spelled = 6; /* "\u202e" */
+    static const size_t escaped = 6; /* characters: "\u202e" */
     size_t bytes, count = 0, length = 0;
-    size_t whole = strlen(text) * spelled; /* a character has four bytes at most */
+    size_t whole = strlen(text) * escaped;
+    /* UTF-8 has at most four bytes for a character. */
     char *copy = rm_page_alloc(page, (most < whole / 4 ? most * 4 : whole) + 1, 1);
     if (copy == NULL) {
         return "";
@@ -118,7 +118,7 @@ const char *rm_page_shown_at_most(struct rm_page *page, const char *text, size_t
             continue;
         }
         (void)snprintf(escape, sizeof escape, "\\u%04" PRIx32, character);
-        size_t room = most - count < spelled ? most - count : spelled;
+        size_t room = most - count < escaped ? most - count : escaped;
         memcpy(copy + length, escape, room);
         length += room;
         count += room;
@@ -148,16 +148,29 @@ const char *rm_page_value(struct rm_page *page, double value, const char *unit)
 {
     char text[RM_HUMAN_BYTES], whole[RM_HUMAN_BYTES];
     rm_human_value(text, value, unit, false);
-    (void)rm_text_set(whole, sizeof whole, text); /* a foreign unit may be cut in a character */
+    (void)rm_text_set(whole, sizeof whole,
+                      text); /* a unit from outside may be cut in the middle of a character */
     return rm_page_shown(page, whole);
 }
 
-const char *rm_page_human(struct rm_page *page, void (*print)(char *text, double value),
-                          double value)
+const char *rm_page_signed(struct rm_page *page, double value, const char *unit)
 {
-    char text[RM_HUMAN_BYTES];
-    print(text, value);
-    return keep(page, text, strlen(text));
+    const char *sign = isnan(value) ? "" : value < 0.0 ? "-" : "+";
+    return rm_page_print(page, "%s%s", sign, rm_page_value(page, fabs(value), unit));
+}
+
+const char *rm_page_time(struct rm_page *page, int64_t realtime_ns, bool has_seconds)
+{
+    char text[64];
+    struct tm parts;
+    time_t seconds = (time_t)(realtime_ns / 1000000000);
+    bool is_known = realtime_ns > 0 && gmtime_r(&seconds, &parts) != NULL;
+    if (!is_known) {
+        return "";
+    }
+    return keep(page, text,
+                has_seconds ? strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S UTC", &parts)
+                            : strftime(text, sizeof text, "%Y-%m-%d %H:%M UTC", &parts));
 }
 
 const char *rm_page_shortened(struct rm_page *page, const char *text, size_t columns)
@@ -231,11 +244,36 @@ struct rm_page_table *rm_page_table_new(struct rm_page *page, const char *key, c
 struct rm_page_cell *rm_page_row(struct rm_page *page, struct rm_page_table *table)
 {
     bool has_room = table != NULL && table->count < table->room;
-    struct rm_page_cell *cells = has_room ? rm_page_cells(table, table->count++) : page->spill;
+    struct rm_page_cell *cells =
+        has_room ? rm_page_cells(table, table->count++) : page->spare_cells;
     for (size_t i = 0; i < (has_room ? table->column_count : RM_PAGE_COLUMNS); i++) {
         rm_page_set(&cells[i], "");
     }
     return cells;
+}
+
+struct rm_page_table *rm_page_pairs_new(struct rm_page *page, const char *key, const char *title,
+                                        size_t rows)
+{
+    static const char *const headers[] = {"", ""};
+    struct rm_page_table *table =
+        rm_page_table_new(page, key, title, RM_HEADERS(headers, 2, 2), rows);
+    if (table != NULL) {
+        table->columns[0].key = "name";
+        table->columns[1].key = "value";
+        table->columns[1].is_wide = true;
+    }
+    return table;
+}
+
+void rm_page_add_pair(struct rm_page *page, struct rm_page_table *table, const char *name,
+                      const char *text)
+{
+    if (text[0] != '\0') {
+        struct rm_page_cell *cells = rm_page_row(page, table);
+        rm_page_set(&cells[0], name);
+        rm_page_set(&cells[1], text);
+    }
 }
 
 void rm_page_note(struct rm_page_table *table, const char *note)
@@ -269,6 +307,13 @@ void rm_page_set_value(struct rm_page *page, struct rm_page_cell *cell, double v
     }
 }
 
+void rm_page_mark(struct rm_page *page, struct rm_page_cell *cell, const char *mark)
+{
+    if (cell->reason == NULL && mark[0] != '\0') {
+        cell->text = rm_page_print(page, "%s%s", mark, cell->text);
+    }
+}
+
 static double within_one(double share)
 {
     return share > 1.0 ? 1.0 : share > 0.0 ? share : 0.0;
@@ -289,7 +334,7 @@ struct rm_page_row *rm_page_answer(struct rm_page *page, struct rm_page_rows *ro
         rows->items = rm_page_alloc(page, RM_PAGE_ROWS, sizeof *rows->items);
     }
     bool has_room = rows->items != NULL && rows->count < RM_PAGE_ROWS;
-    struct rm_page_row *row = has_room ? &rows->items[rows->count++] : &page->spilt_row;
+    struct rm_page_row *row = has_room ? &rows->items[rows->count++] : &page->spare_row;
     *row = (struct rm_page_row){.label = label,
                                 .value = rm_page_shown(page, value != NULL ? value : "")};
     return row;
@@ -333,7 +378,7 @@ struct rm_page_block *rm_page_add(struct rm_page *page, enum rm_page_block_kind 
 {
     struct rm_page_block *block = rm_page_alloc(page, 1, sizeof *block);
     if (block == NULL) {
-        return &page->spilt_block;
+        return &page->spare_block;
     }
     *block = (struct rm_page_block){.kind = kind, .text = text, .note = "", .what = what};
     if (page->last != NULL) {
@@ -343,6 +388,20 @@ struct rm_page_block *rm_page_add(struct rm_page *page, enum rm_page_block_kind 
     }
     page->last = block;
     return block;
+}
+
+struct rm_page_block *rm_page_add_drawing(struct rm_page *page, rm_draw *draw, const void *what)
+{
+    struct rm_page_block *block = rm_page_add(page, RM_BLOCK_DRAWING, "", what);
+    block->draw = draw;
+    return block;
+}
+
+struct rm_page_list *rm_page_add_list(struct rm_page *page, const char *note)
+{
+    struct rm_page_list *list = rm_page_alloc(page, 1, sizeof *list);
+    rm_page_add(page, RM_BLOCK_LIST, "", list)->note = note;
+    return list != NULL ? list : &page->spare_list;
 }
 
 struct rm_page_block *rm_page_add_table(struct rm_page *page, const struct rm_page_table *table)

@@ -8,343 +8,16 @@
 #include "base/alloc.h"
 #include "base/compiler.h"
 #include "compare/ranks.h"
-#include "view/diff.h"
+#include "metric/view.h"
+#include "view/benchmarks.h"
 #include "view/html.h"
-
-/* ---- points ---------------------------------------------------------------------------------- */
-
-#define LEAST_S   1e-9 /* that a row is taken to have lasted */
-#define GAP_STEPS 8    /* of the usual distance, without a reading, are a gap */
-#define GAP_PART  20   /* where they are this part of the whole, too */
-#define SEEN_PART 100  /* of the largest value, from which on a band is seen */
-
-struct point {
-    size_t row; /* or group of rows */
-    double time, weight, mean, low, high;
-};
-
-struct points {
-    struct rm_page *page;
-    struct point *items; /* only while the line is made: rm_free() */
-    size_t count;
-};
-
-/* Room that is given back with rm_free(): a row takes some 100 bytes, and a page has many lines. */
-static void *scratch(struct rm_page *page, size_t count, size_t size)
-{
-    void *found = rm_alloc(count + 1, size);
-    page->is_broken |= found == NULL;
-    return found;
-}
-
-static double time_of(const struct resmon_run *run, size_t row)
-{
-    return (double)run->t_last[row] / 1e9;
-}
-
-/* ---- rows ------------------------------------------------------------------------------- */
-
-/* Points of one group of rows become one, extremes kept. */
-static void merge(struct points *points, size_t group)
-{
-    size_t kept = 0;
-    if (group <= 1) {
-        return;
-    }
-    for (size_t i = 0; i < points->count; i++) {
-        struct point one = points->items[i];
-        struct point *last = &points->items[kept > 0 ? kept - 1 : 0];
-        if (kept > 0 && last->row == one.row / group) {
-            last->time = one.time;
-            last->mean += one.mean * one.weight;
-            last->weight += one.weight;
-            last->low = one.low < last->low ? one.low : last->low;
-            last->high = one.high > last->high ? one.high : last->high;
-        } else {
-            one.row /= group;
-            one.mean *= one.weight;
-            points->items[kept++] = one;
-        }
-    }
-    points->count = kept;
-    for (size_t i = 0; i < kept; i++) {
-        points->items[i].mean /= points->items[i].weight;
-    }
-}
-
-static int compare_sizes(const void *left, const void *right)
-{
-    const size_t *a = left, *b = right;
-    return (*a > *b) - (*a < *b);
-}
-
-/* The median distance of neighbours, in rows. */
-static size_t usual_step(const struct points *points)
-{
-    size_t count = points->count > 1 ? points->count - 1 : 0;
-    size_t *steps = scratch(points->page, count, sizeof *steps);
-    if (count == 0 || steps == NULL) {
-        rm_free(steps);
-        return 1;
-    }
-    for (size_t i = 0; i < count; i++) {
-        steps[i] = points->items[i + 1].row - points->items[i].row;
-    }
-    qsort(steps, count, sizeof *steps, compare_sizes);
-    size_t usual = steps[count / 2];
-    rm_free(steps);
-    return usual;
-}
-
-static void put(struct rm_points *line, double time, double mean, double low, double high)
-{
-    line->times[line->count] = time;
-    line->mean[line->count] = mean;
-    line->low[line->count] = low;
-    line->high[line->count] = high;
-    line->count++;
-}
-
-/* Sources that cost much are read less often than there are rows: that is no gap. */
-static void put_all(struct rm_points *line, const struct points *points, double span)
-{
-    size_t usual = usual_step(points);
-    for (size_t i = 0; i < points->count; i++) {
-        const struct point *one = &points->items[i];
-        const struct point *before = one - (i > 0 ? 1 : 0);
-        if (one->row - before->row > GAP_STEPS * usual &&
-            one->time - before->time > span / GAP_PART) {
-            put(line, (one->time + before->time) / 2.0, RM_NAN, RM_NAN, RM_NAN);
-        }
-        put(line, one->time, one->mean, one->low, one->high);
-    }
-}
-
-static bool has_band(const struct rm_points *line)
-{
-    double top = 0.0;
-    for (size_t i = 0; i < line->count; i++) {
-        top = fabs(line->high[i]) > top ? fabs(line->high[i]) : top;
-    }
-    for (size_t i = 0; i < line->count; i++) {
-        if (line->high[i] - line->low[i] > top / SEEN_PART) {
-            return true;
-        }
-    }
-    return false;
-}
-
-static struct rm_points finished(struct points *points, const struct resmon_run *run, size_t limit)
-{
-    size_t group = (run->row_count + limit - 1) / limit;
-    double span = run->row_count > 0 ? time_of(run, run->row_count - 1) : 0.0;
-    merge(points, group);
-    size_t most = 2 * points->count;
-    struct rm_points line = {
-        .times = rm_page_alloc(points->page, most, sizeof(double)),
-        .mean = rm_page_alloc(points->page, most, sizeof(double)),
-        .low = rm_page_alloc(points->page, most, sizeof(double)),
-        .high = rm_page_alloc(points->page, most, sizeof(double)),
-    };
-    if (points->page->is_broken) {
-        rm_free(points->items);
-        return (struct rm_points){0};
-    }
-    put_all(&line, points, span);
-    rm_free(points->items);
-    if (!has_band(&line)) {
-        line.low = line.high = NULL;
-    }
-    return line;
-}
-
-static struct points points_for(struct rm_page *page, const struct resmon_run *run)
-{
-    struct points points = {.page = page};
-    points.items = scratch(page, run->row_count, sizeof *points.items);
-    return points;
-}
-
-struct rm_points rm_points_of_column(struct rm_page *page, const struct resmon_run *run,
-                                     size_t column, double factor, size_t limit)
-{
-    if (run->row_count == 0) {
-        return (struct rm_points){0};
-    }
-    const double *mean = rm_run_series(run, column, RESMON_SERIES_MEAN);
-    const double *low = rm_run_series(run, column, RESMON_SERIES_MIN);
-    const double *high = rm_run_series(run, column, RESMON_SERIES_MAX);
-    struct points points = points_for(page, run);
-    double before = RM_NAN;
-    for (size_t row = 0; points.items != NULL && row < run->row_count; row++) {
-        if (isfinite(mean[row] * factor)) {
-            double time = time_of(run, row);
-            points.items[points.count++] = (struct point){
-                .row = row,
-                .time = time,
-                .weight = time > before ? time - before : LEAST_S,
-                .mean = mean[row] * factor,
-                .low = (isfinite(low[row]) ? low[row] : mean[row]) * factor,
-                .high = (isfinite(high[row]) ? high[row] : mean[row]) * factor,
-            };
-            before = time;
-        }
-    }
-    return finished(&points, run, limit);
-}
-
-struct rm_points rm_points_of_rows(struct rm_page *page, const struct resmon_run *run,
-                                   const double *values, size_t limit)
-{
-    struct points points = points_for(page, run);
-    for (size_t row = 0; points.items != NULL && row < run->row_count; row++) {
-        if (!isnan(values[row])) {
-            double time = time_of(run, row);
-            double since = row > 0 ? time - time_of(run, row - 1) : 0.0;
-            double weight = since > LEAST_S ? since : LEAST_S;
-            points.items[points.count++] =
-                (struct point){row, time, weight, values[row], values[row], values[row]};
-        }
-    }
-    return finished(&points, run, limit);
-}
-
-/* ---- power ------------------------------------------------------------------------------ */
-
-/* A reading of joules. */
-struct reading {
-    size_t row;
-    double total;
-};
-
-/* Those in which the counter had grown, `least` rows apart. */
-static size_t find_grown(const struct reading *known, size_t count, size_t least,
-                         struct reading *grown)
-{
-    size_t found = 0;
-    for (size_t i = 0; i < count; i++) {
-        bool is_first = found == 0;
-        if (is_first || (known[i].total > grown[found - 1].total &&
-                         (found == 1 || known[i].row - grown[found - 1].row >= least))) {
-            grown[found++] = known[i];
-        }
-    }
-    return found;
-}
-
-static size_t pace_of(struct rm_page *page, const struct reading *grown, size_t count)
-{
-    struct points points = {.page = page, .count = count};
-    points.items = scratch(page, count, sizeof *points.items);
-    for (size_t i = 0; points.items != NULL && i < count; i++) {
-        points.items[i].row = grown[i].row;
-    }
-    size_t pace = count > 1 && points.items != NULL ? usual_step(&points) : 0;
-    rm_free(points.items);
-    return pace;
-}
-
-static void fill(double *powers, size_t from, size_t to, double watts)
-{
-    for (size_t row = from; row < to; row++) {
-        powers[row] = watts;
-    }
-}
-
-/* Where it stood still for longer than usual, it drew nothing at first. */
-static void fill_powers(const struct resmon_run *run, const struct reading *grown, size_t count,
-                        size_t pace, double *powers)
-{
-    for (size_t i = 1; i < count; i++) {
-        size_t before = grown[i - 1].row, row = grown[i].row;
-        size_t begin = row - before <= GAP_STEPS * pace ? before : row - pace;
-        double seconds = time_of(run, row) - time_of(run, begin);
-        double watts =
-            (grown[i].total - grown[i - 1].total) / (seconds > LEAST_S ? seconds : LEAST_S);
-        fill(powers, before + 1, begin + 1, 0.0);
-        fill(powers, begin + 1, row + 1, watts);
-    }
-}
-
-/* What power is found with. */
-struct finding {
-    struct reading *known, *grown;
-    double *powers; /* of each row; NaN: not known */
-};
-
-static void find_powers(struct rm_page *page, const struct resmon_run *run, const double *totals,
-                        size_t least, const struct finding *finding)
-{
-    const struct reading *known = finding->known, *grown = finding->grown;
-    size_t count = 0;
-    fill(finding->powers, 0, run->row_count, RM_NAN);
-    for (size_t row = 0; row < run->row_count; row++) {
-        if (isfinite(totals[row])) {
-            finding->known[count++] = (struct reading){row, totals[row]};
-        }
-    }
-    size_t found = find_grown(known, count, least, finding->grown);
-    size_t pace = pace_of(page, grown, found);
-    fill_powers(run, grown, found, pace, finding->powers);
-    if (count > 0 && known[count - 1].row - grown[found - 1].row > GAP_STEPS * pace) {
-        fill(finding->powers, grown[found - 1].row + 1, known[count - 1].row + 1, 0.0);
-    }
-}
-
-void rm_points_add_power(struct rm_page *page, const struct resmon_run *run, size_t column,
-                         size_t least, double *watts)
-{
-    if (run->row_count == 0) {
-        return;
-    }
-    const struct finding finding = {
-        .known = scratch(page, run->row_count, sizeof *finding.known),
-        .grown = scratch(page, run->row_count, sizeof *finding.grown),
-        .powers = scratch(page, run->row_count, sizeof *finding.powers),
-    };
-    if (finding.known != NULL && finding.grown != NULL && finding.powers != NULL) {
-        find_powers(page, run, rm_run_series(run, column, RESMON_SERIES_LAST), least, &finding);
-        for (size_t row = 0; row < run->row_count; row++) {
-            double more = finding.powers[row];
-            double sum = isnan(watts[row]) ? more : watts[row] + more;
-            watts[row] = isnan(more) ? watts[row] : sum;
-        }
-    }
-    rm_free(finding.known);
-    rm_free(finding.grown);
-    rm_free(finding.powers);
-}
-
-/* ---- what a line is --------------------------------------------------------------------- */
-
-double rm_points_top(const struct rm_points *points)
-{
-    const double *values = points->high != NULL ? points->high : points->mean;
-    double top = RM_NAN;
-    for (size_t i = 0; i < points->count; i++) {
-        top = isnan(top) || values[i] > top ? values[i] : top;
-    }
-    return isnan(top) ? 0.0 : top;
-}
-
-bool rm_points_are_there(const struct rm_points *points)
-{
-    for (size_t i = 0; i < points->count; i++) {
-        if (!isnan(points->mean[i])) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* ---- plots ----------------------------------------------------------------------------------- */
 
 /* ---- axes ------------------------------------------------------------------------------- */
 
-#define ROOM   0.05 /* of the whole, on both sides */
+#define MARGIN 0.05 /* of the range of values, on both sides */
 #define WANTED 5.0  /* ticks, about */
 
-/* What the numbers of a unit are round in: bytes in powers of 1024. */
+/* The scale in which numbers of a unit are round: powers of 1024 for bytes. */
 static double scale_of(double size, const char *unit)
 {
     double scale = 1.0;
@@ -371,8 +44,8 @@ bool rm_axis_open(struct rm_axis *axis, double low, double high, const char *uni
     }
     wide = wide > 1e-9 * size ? wide : size > 0.0 ? 0.02 * size : 1.0;
     double middle = low + (high - low) / 2.0;
-    axis->low = middle - wide * (0.5 + ROOM);
-    axis->high = middle + wide * (0.5 + ROOM);
+    axis->low = middle - wide * (0.5 + MARGIN);
+    axis->high = middle + wide * (0.5 + MARGIN);
     double scale = scale_of(size, unit);
     double step = scale * round_step(wide / WANTED / scale);
     double tick = ceil(axis->low / step) * step;
@@ -388,8 +61,6 @@ double rm_axis_percent(const struct rm_axis *axis, double value)
     double share = (value - axis->low) / (axis->high - axis->low);
     return 100.0 * fmin(fmax(share, 0.0), 1.0);
 }
-
-/* ---- as HTML ------------------------------------------------------------------------------ */
 
 static void put_mark(struct rm_buffer *out, const struct rm_axis *axis, const char *class_name,
                      double value)
@@ -407,8 +78,9 @@ static void put_band(struct rm_buffer *out, const struct rm_axis *axis, double l
     rm_buffer_puts(out, "%\"></i>");
 }
 
-void rm_axis_put_ticks(struct rm_buffer *out, const struct rm_axis *axis,
-                       const char *const texts[RM_AXIS_TICKS])
+/* The row of tick labels below the others. */
+static void put_ticks(struct rm_buffer *out, const struct rm_axis *axis,
+                      const char *const texts[RM_AXIS_TICKS])
 {
     rm_buffer_puts(out, "<div class=\"row axis\" aria-hidden=true><span class=name></span><span "
                         "class=field>");
@@ -428,9 +100,11 @@ void rm_axis_put_ticks(struct rm_buffer *out, const struct rm_axis *axis,
 #define ROW_ROOM  11.0
 
 struct dots {
-    struct rm_buffer *out;
     struct rm_page *page;
-    const char *unit;
+    const char *title, *unit;
+    const struct rm_dots_row *rows;
+    size_t count;
+    struct rm_buffer *out; /* these two: while it is drawn */
     struct rm_axis axis;
 };
 
@@ -439,15 +113,13 @@ static const char *value_text(const struct dots *plot, double value)
     return rm_page_value(plot->page, value, plot->unit);
 }
 
-/* ---- one row ------------------------------------------------------------------------------ */
-
 static int compare_values(const void *left, const void *right)
 {
     const double *a = left, *b = right;
     return (*a > *b) - (*a < *b);
 }
 
-/* Of many, some: evenly by their order. */
+/* Thins many values out, evenly by their order. */
 static size_t thin(double *sorted, size_t count)
 {
     for (size_t i = 0; count > MOST_DOTS && i < MOST_DOTS; i++) {
@@ -456,7 +128,8 @@ static size_t thin(double *sorted, size_t count)
     return count < MOST_DOTS ? count : MOST_DOTS;
 }
 
-/* How many lie on each other at most; `levels`: on how many each dot lies. */
+/* Stacks dots that would overlap: `levels` is the number of dots below each.  Returns the height of
+ * the highest stack. */
 static unsigned stack(const struct dots *plot, const double *sorted, size_t count, unsigned *levels)
 {
     unsigned most = 0;
@@ -519,15 +192,13 @@ static void put_dots_row(const struct dots *plot, const struct rm_dots_row *row)
     rm_free(sorted);
 }
 
-/* ---- the plot ----------------------------------------------------------------------------- */
-
 static void put_dot_ticks(const struct dots *plot)
 {
     const char *texts[RM_AXIS_TICKS];
     for (size_t i = 0; i < plot->axis.tick_count; i++) {
         texts[i] = value_text(plot, plot->axis.ticks[i]);
     }
-    rm_axis_put_ticks(plot->out, &plot->axis, texts);
+    put_ticks(plot->out, &plot->axis, texts);
 }
 
 static bool has_values(const struct rm_group_row *row)
@@ -539,46 +210,60 @@ static bool has_values(const struct rm_group_row *row)
     return row != NULL && at < row->count;
 }
 
-void rm_dots_draw(struct rm_buffer *out, const struct rm_page_block *block)
+static void draw_dots(struct rm_buffer *out, const void *what)
 {
-    const struct rm_dots *dots = block->what;
-    struct dots plot = {.out = out, .page = dots->page, .unit = dots->unit};
+    struct dots plot = *(const struct dots *)what;
     double low = RM_NAN, high = RM_NAN;
     size_t most = 0; /* runs of a row */
-    for (size_t i = 0; i < dots->count; i++) {
-        const struct rm_group_row *row = dots->rows[i].row;
+    plot.out = out;
+    for (size_t i = 0; i < plot.count; i++) {
+        const struct rm_group_row *row = plot.rows[i].row;
         most = row != NULL && row->count > most ? row->count : most;
         for (size_t k = 0; row != NULL && k < row->count; k++) {
-            low = fmin(low, row->values[k]); /* not of NaN */
+            low = fmin(low, row->values[k]); /* ignores NaN */
             high = fmax(high, row->values[k]);
         }
     }
-    if (!rm_axis_open(&plot.axis, low, high, dots->unit)) {
+    if (!rm_axis_open(&plot.axis, low, high, plot.unit)) {
         return;
     }
-    rm_html_element(out, "<figure><figcaption><b>", dots->title, "</b>");
+    rm_html_element(out, "<figure><figcaption><b>", plot.title, "</b>");
     if (most > MOST_DOTS) {
         rm_buffer_printf(out, " <small>of %zu runs %u, evenly by their order</small>", most,
                          MOST_DOTS);
     }
     rm_buffer_puts(out, "</figcaption><div class=dots>");
-    for (size_t i = 0; i < dots->count; i++) {
-        if (has_values(dots->rows[i].row)) {
-            put_dots_row(&plot, &dots->rows[i]);
+    for (size_t i = 0; i < plot.count; i++) {
+        if (has_values(plot.rows[i].row)) {
+            put_dots_row(&plot, &plot.rows[i]);
         }
     }
     put_dot_ticks(&plot);
     rm_buffer_puts(out, "</div></figure>");
 }
 
+void rm_page_add_dots(struct rm_page *page, const char *title, const char *unit,
+                      const struct rm_dots_row *rows, size_t count)
+{
+    struct dots *plot = rm_page_alloc(page, 1, sizeof *plot);
+    struct rm_dots_row *copy = rm_page_alloc(page, count, sizeof *copy);
+    if (plot != NULL && copy != NULL) {
+        memcpy(copy, rows, count * sizeof *copy);
+        *plot =
+            (struct dots){.page = page, .title = title, .unit = unit, .rows = copy, .count = count};
+        rm_page_add_drawing(page, draw_dots, plot)->note = "plot";
+    }
+}
+
 /* ---- intervals -------------------------------------------------------------------------- */
 
-#define LEAST_SHARE 2.0 /* percent to both sides that the axis has */
+#define LEAST_SHARE 2.0 /* percent to both sides of the axis */
 #define MOST_SHARE  100.0
 
 struct forest {
-    struct rm_buffer *out;
     struct rm_page *page;
+    const struct rm_diff *diff;
+    struct rm_buffer *out; /* these two: while it is drawn */
     struct rm_axis axis;
 };
 
@@ -587,8 +272,6 @@ const char *rm_verdict_class(enum rm_verdict verdict)
     static const char *const classes[] = {"", "fine", "unsure", "worse"};
     return classes[verdict];
 }
-
-/* ---- what is drawn ------------------------------------------------------------------------ */
 
 static double percent_of(const struct rm_diff_row *row, double amount)
 {
@@ -600,7 +283,7 @@ static bool has_share(const struct rm_diff_row *row)
     return row->before.value > 0.0 && isfinite(percent_of(row, row->shift.value));
 }
 
-/* The farthest that the axis must go, for all rows. */
+/* The length of the axis to both sides, for all rows. */
 static double reach_of(const struct rm_diff *diff)
 {
     double reach = LEAST_SHARE;
@@ -611,14 +294,12 @@ static double reach_of(const struct rm_diff *diff)
             continue;
         }
         reach = fmax(reach, fabs(percent_of(row, row->shift.value)));
-        reach = fmax(reach, fabs(percent_of(row, row->shift.low))); /* not of NaN */
+        reach = fmax(reach, fabs(percent_of(row, row->shift.low))); /* ignores NaN */
         reach = fmax(reach, fabs(percent_of(row, row->shift.high)));
         reach = row->rule != NULL ? fmax(reach, percent_of(row, row->allowance)) : reach;
     }
     return fmin(reach, MOST_SHARE);
 }
-
-/* ---- rows --------------------------------------------------------------------------------- */
 
 static void put_field(const struct forest *plot, const struct rm_diff_row *row)
 {
@@ -642,7 +323,8 @@ static void put_forest_row(const struct forest *plot, const struct rm_diff_row *
 {
     rm_buffer_printf(plot->out, "<div class=\"row %s\"><span class=name><bdi>",
                      rm_verdict_class(row->verdict));
-    rm_html_element(plot->out, "", rm_diff_row_name(plot->page, row), "</bdi></span>");
+    rm_html_element(plot->out, "", rm_figure_name(plot->page, row->path, row->figure),
+                    "</bdi></span>");
     put_field(plot, row);
     rm_html_element(plot->out, "<span class=said><b>", rm_diff_row_change(plot->page, row),
                     "</b> ");
@@ -658,17 +340,17 @@ static void put_forest_ticks(const struct forest *plot)
         texts[i] = rm_page_print(plot->page, "%s%s %%", tick > 0.0 ? "+" : "",
                                  rm_page_fixed(plot->page, tick, is_whole ? 0 : 1));
     }
-    rm_axis_put_ticks(plot->out, &plot->axis, texts);
+    put_ticks(plot->out, &plot->axis, texts);
 }
 
-void rm_intervals_draw(struct rm_buffer *out, const struct rm_page_block *block)
+static void draw_forest(struct rm_buffer *out, const void *what)
 {
-    const struct rm_intervals *intervals = block->what;
-    const struct rm_diff *diff = intervals->diff;
-    struct forest plot = {.out = out, .page = intervals->page};
+    struct forest plot = *(const struct forest *)what;
+    const struct rm_diff *diff = plot.diff;
     double reach = reach_of(diff);
     unsigned changed = 0;
     bool has_any = false;
+    plot.out = out;
     (void)rm_axis_open(&plot.axis, -reach, reach, "%");
     for (size_t i = 0; i < diff->row_count; i++) {
         if (!rm_diff_is_shown(&diff->rows[i], false, &changed) || !has_share(&diff->rows[i])) {
@@ -686,5 +368,235 @@ void rm_intervals_draw(struct rm_buffer *out, const struct rm_page_block *block)
     if (has_any) {
         put_forest_ticks(&plot);
         rm_buffer_puts(out, "</div></figure>");
+    }
+}
+
+void rm_page_add_intervals(struct rm_page *page, const struct rm_diff *diff)
+{
+    struct forest *plot = rm_page_alloc(page, 1, sizeof *plot);
+    if (plot != NULL) {
+        *plot = (struct forest){.page = page, .diff = diff};
+        (void)rm_page_add_drawing(page, draw_forest, plot);
+    }
+}
+
+/* ---- heat maps ------------------------------------------------------------------------------- */
+
+#define MOST_LINES   512 /* of a picture; of more nodes, neighbors share a line */
+#define MOST_NAMES   48  /* nodes with names beside the picture */
+#define LINE_PIXELS  16  /* height of a node with a name */
+#define WHOLE_PIXELS 480 /* height of the picture of more nodes */
+#define COLOURS      256 /* 0: the value is not known */
+#define HEAD_BYTES   54  /* of a BMP file, before its colors */
+
+/* A picture: a byte for each node and cell of time, from the top left. */
+struct picture {
+    size_t lines, columns;
+    unsigned char *bytes;
+};
+
+struct map {
+    struct rm_buffer *out;
+    struct rm_page *page;
+    const struct resmon_run *run;
+    const char *title, *unit;
+    struct rm_view_row row;
+    int64_t all; /* the column of all nodes */
+    double most; /* the value of the darkest color, in `unit` */
+};
+
+/* viridis, by S. van der Walt and N. Smith, 2015 (CC0): perceptually uniform, also in gray. */
+static const unsigned char viridis[][3] = {
+    {68, 1, 84},    {72, 40, 120},  {62, 74, 137},  {49, 104, 142}, {38, 130, 142},
+    {31, 158, 137}, {53, 183, 121}, {110, 206, 88}, {181, 222, 43}, {253, 231, 37}};
+static const unsigned char unknown[3] = {214, 218, 224};
+
+static void colour_at(double share, unsigned char rgb[3])
+{
+    const size_t last = RM_ARRAY_LEN(viridis) - 1;
+    double at = share * (double)last;
+    size_t below = (size_t)at;
+    below = below < last ? below : last - 1;
+    for (int i = 0; i < 3; i++) {
+        double from = viridis[below][i], to = viridis[below + 1][i];
+        rgb[i] = (unsigned char)lround(from + (to - from) * (at - (double)below));
+    }
+}
+
+static void put_number(unsigned char *at, uint32_t number)
+{
+    for (int i = 0; i < 4; i++) {
+        at[i] = (unsigned char)(number >> 8 * i);
+    }
+}
+
+/* A Windows BMP file with a table of colors: uncompressed, lines from the bottom up. */
+static unsigned char *make_file(const struct map *map, const struct picture *picture,
+                                size_t *ret_bytes)
+{
+    size_t stride = (picture->columns + 3) / 4 * 4, table = HEAD_BYTES + 4 * COLOURS;
+    unsigned char *file = rm_page_alloc(map->page, table + stride * picture->lines, 1);
+    if (file == NULL) {
+        return NULL;
+    }
+    *ret_bytes = table + stride * picture->lines;
+    file[0] = 'B';
+    file[1] = 'M';
+    put_number(file + 2, (uint32_t)*ret_bytes);
+    put_number(file + 10, (uint32_t)table);
+    put_number(file + 14, 40); /* bytes of the second header */
+    put_number(file + 18, (uint32_t)picture->columns);
+    put_number(file + 22, (uint32_t)picture->lines);
+    put_number(file + 26, 8U << 16 | 1); /* bits of a pixel, and planes */
+    for (size_t i = 0; i < COLOURS; i++) {
+        unsigned char rgb[3];
+        memcpy(rgb, unknown, sizeof rgb);
+        if (i > 0) {
+            colour_at((double)(i - 1) / (COLOURS - 2), rgb);
+        }
+        put_number(file + HEAD_BYTES + 4 * i,
+                   (uint32_t)rgb[0] << 16 | (uint32_t)rgb[1] << 8 | rgb[2]);
+    }
+    for (size_t line = 0; line < picture->lines; line++) {
+        memcpy(file + table + stride * line,
+               picture->bytes + picture->columns * (picture->lines - 1 - line), picture->columns);
+    }
+    return file;
+}
+
+/* The values of the metric of a node; NULL: it has none. */
+static const double *series_of(const struct map *map, size_t node)
+{
+    int64_t column = rm_run_node_column(map->run, map->all, node);
+    return column >= 0 ? rm_run_series(map->run, (size_t)column, RESMON_SERIES_MEAN) : NULL;
+}
+
+static unsigned char shade_of(const struct map *map, double value)
+{
+    double share = value / map->row.divisor / map->most;
+    share = fmin(fmax(share, 0.0), 1.0);
+    return isnan(value) ? 0 : (unsigned char)(1 + lround(share * (COLOURS - 2)));
+}
+
+/* Of nodes that share a line, the highest value is shown. */
+static bool draw_picture(const struct map *map, struct picture *picture)
+{
+    size_t nodes = map->run->node_count;
+    picture->columns = map->run->row_count;
+    picture->lines = nodes < MOST_LINES ? nodes : MOST_LINES;
+    picture->bytes = rm_page_alloc(map->page, picture->lines * picture->columns, 1);
+    for (size_t node = 0; node < nodes && picture->bytes != NULL; node++) {
+        unsigned char *line = picture->bytes + node * picture->lines / nodes * picture->columns;
+        const double *series = series_of(map, node);
+        for (size_t i = 0; series != NULL && i < picture->columns; i++) {
+            unsigned char shade = shade_of(map, series[i]);
+            line[i] = shade > line[i] ? shade : line[i];
+        }
+    }
+    return picture->bytes != NULL;
+}
+
+/* The names of all nodes; of many, of the first and the last. */
+static void put_names(const struct map *map)
+{
+    const struct resmon_run *run = map->run;
+    size_t last = run->node_count - 1;
+    rm_buffer_puts(map->out, "<div class=nodes>");
+    for (size_t i = 0; i <= last; i += last < MOST_NAMES ? 1 : last) {
+        rm_html_element(map->out, "<span><bdi>",
+                        rm_page_shown_at_most(map->page, run->nodes[i].name, 40), "</bdi></span>");
+    }
+    rm_buffer_puts(map->out, "</div>");
+}
+
+static void put_time(const struct map *map)
+{
+    const char *texts[RM_AXIS_TICKS];
+    struct rm_axis axis;
+    double end_s = rm_subject_seconds(map->run);
+    if (!rm_axis_open(&axis, 0.0, end_s, "s")) {
+        return;
+    }
+    axis.low = 0.0;
+    axis.high = end_s;
+    size_t count = 0;
+    for (size_t i = 0; i < axis.tick_count; i++) {
+        if (axis.ticks[i] >= 0.0 && axis.ticks[i] <= 0.97 * end_s) {
+            axis.ticks[count++] = axis.ticks[i];
+        }
+    }
+    axis.tick_count = count;
+    for (size_t i = 0; i < count; i++) {
+        texts[i] = rm_page_value(map->page, axis.ticks[i], "s");
+    }
+    put_ticks(map->out, &axis, texts);
+}
+
+static void put_key(const struct map *map)
+{
+    rm_buffer_puts(map->out, "<span class=shades>0 <i style=\"background:linear-gradient(90deg");
+    for (size_t i = 0; i < RM_ARRAY_LEN(viridis); i++) {
+        rm_buffer_printf(map->out, ",rgb(%d %d %d)", viridis[i][0], viridis[i][1], viridis[i][2]);
+    }
+    rm_html_element(map->out, ")\"></i> ", rm_page_value(map->page, map->most, map->unit),
+                    " <i class=none></i> not known</span>");
+}
+
+static void put_map(const struct map *map)
+{
+    struct picture picture;
+    size_t bytes = 0, nodes = map->run->node_count;
+    unsigned char *file = draw_picture(map, &picture) ? make_file(map, &picture, &bytes) : NULL;
+    if (file == NULL) {
+        return;
+    }
+    size_t pixels = nodes <= MOST_NAMES ? nodes * LINE_PIXELS : WHOLE_PIXELS;
+    rm_html_element(map->out, "<figure class=heat><figcaption><b>", map->title, "</b> <small>");
+    rm_html_element(map->out, "", map->row.label, "</small>");
+    put_key(map);
+    rm_buffer_printf(map->out, "</figcaption><div class=map style=\"height:%zupx\">", pixels);
+    put_names(map);
+    rm_html_element(map->out, "<img alt=\"", map->title,
+                    " of each node over time\" src=\"data:image/bmp;base64,");
+    rm_buffer_base64(map->out, file, bytes, false);
+    rm_buffer_puts(map->out, "\"></div>");
+    put_time(map);
+    rm_buffer_puts(map->out, "</figure>");
+}
+
+/* Finds the column and the highest value, for percent at least 100; false: all values are 0. */
+static bool find_most(struct map *map)
+{
+    map->all = rm_run_column_of(map->run, map->row.metric->id, "");
+    map->most = 0.0;
+    for (size_t node = 0; node < map->run->node_count; node++) {
+        const double *series = series_of(map, node);
+        for (size_t row = 0; series != NULL && row < map->run->row_count; row++) {
+            map->most = fmax(map->most, series[row] / map->row.divisor);
+        }
+    }
+    bool has_any = map->most > 0.0;
+    map->most = has_any && strcmp(map->unit, "%") == 0 ? fmax(100.0, map->most) : map->most;
+    return has_any;
+}
+
+void rm_heat_draw(struct rm_buffer *out, const void *what)
+{
+    const struct rm_subject *subject = what;
+    struct map map = {.out = out, .page = subject->page, .run = subject->run};
+    struct rm_view_row head;
+    for (size_t i = 0; subject->run->node_count > 0 && rm_view_row(i, &head); i++) {
+        size_t at = i;
+        if (head.view != RM_VIEW_JOB || head.metric != NULL) {
+            continue;
+        }
+        map.title = head.label;
+        map.unit = head.unit;
+        while (rm_view_next(RM_VIEW_JOB, head.group, &at, &map.row)) {
+            if (find_most(&map)) {
+                put_map(&map);
+                break;
+            }
+        }
     }
 }

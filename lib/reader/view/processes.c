@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-#include "view/processes.h"
+#include "view/builders.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/compiler.h"
-#include "view/columns.h"
 
-#define MOST_ROWS  40 /* one by one; */
-#define MOST_NAMES 20 /* more are shown by name, those with most CPU time */
+#define MOST_ROWS  40 /* of processes; of more there are sums by name, */
+#define MOST_NAMES 20 /* of the names with the most CPU time */
 
-/* ---- one by one -------------------------------------------------------------------------- */
+/* ---- a row for each ---------------------------------------------------------------------- */
 
 struct tree {
     const struct resmon_run *run;
@@ -39,7 +38,7 @@ static void add_process(struct tree *tree, const resmon_run_process *process, ui
     rm_page_set(&cells[1 + tree->columns.count], end_of(tree->page, process));
 }
 
-/* The latest of the parent's number that began before. */
+/* The last earlier process with the parent's pid (pids are reused). */
 static int64_t parent_of(const struct resmon_run *run, size_t child)
 {
     for (size_t i = child; i-- > 0;) {
@@ -61,15 +60,16 @@ static void add_tree(struct tree *tree, size_t at, uint32_t depth)
     }
 }
 
-/* `is_tree`: below their parents; else in the order of the run, which may have many. */
-static struct rm_page_table *table_of(struct rm_page *page, const struct resmon_run *run,
+/* `is_tree`: children are below their parents; else the processes are in the order of the run. */
+static struct rm_page_table *table_of(const struct rm_subject *subject,
                                       enum rm_column_detail detail, bool is_tree)
 {
+    struct rm_page *page = subject->page;
+    const struct resmon_run *run = subject->run;
     const struct rm_records records = {run->processes, run->process_count, sizeof *run->processes};
     struct tree tree = {.run = run,
                         .page = page,
-                        .table = rm_page_table_begin(page, rm_table_key(RM_TABLE_processes),
-                                                     rm_table_title(RM_TABLE_processes)),
+                        .table = rm_columns_begin(page, RM_TABLE_processes),
                         .columns = rm_columns_choose(RM_TABLE_processes, detail, records),
                         .is_shown = rm_page_alloc(page, run->process_count, 1)};
     if (tree.table == NULL || tree.is_shown == NULL) {
@@ -149,9 +149,7 @@ static void set_marked(struct rm_page *page, struct rm_page_cell *cell, double v
                        const char *unit, const char *mark)
 {
     rm_page_set_value(page, cell, value, unit, "not known");
-    if (cell->reason == NULL && mark[0] != '\0') {
-        cell->text = rm_page_print(page, "%s%s", mark, cell->text);
-    }
+    rm_page_mark(page, cell, mark);
 }
 
 static struct rm_page_table *names_table(struct rm_page *page, const struct resmon_run *run)
@@ -188,8 +186,8 @@ static struct rm_page_table *names_table(struct rm_page *page, const struct resm
 
 /* ---- all --------------------------------------------------------------------------------- */
 
-/* Those that only recorded themselves are known by their scopes, which is why they did. */
-static bool are_seen(const struct resmon_run *run)
+/* Whether processes were observed from outside, and did not only record their own scopes. */
+static bool are_observed(const struct resmon_run *run)
 {
     for (size_t i = 0; i < run->process_count; i++) {
         if (run->processes[i].parent_pid > 0 || run->processes[i].scopes == 0) {
@@ -209,15 +207,19 @@ static bool has_hidden(const struct resmon_run *run)
     return false;
 }
 
-struct rm_page_table *rm_processes_table(struct rm_page *page, const struct resmon_run *run,
-                                         enum rm_column_detail detail)
+struct rm_page_table *rm_processes_table(const struct rm_subject *subject,
+                                         enum rm_column_detail detail, size_t most)
 {
-    if (!are_seen(run)) {
+    struct rm_page *page = subject->page;
+    const struct resmon_run *run = subject->run;
+    if (most > 0) {
+        return run->process_count > 0 ? table_of(subject, detail, false) : NULL;
+    }
+    if (!are_observed(run)) {
         return NULL;
     }
-    struct rm_page_table *table = run->process_count <= MOST_ROWS
-                                      ? table_of(page, run, detail, true)
-                                      : names_table(page, run);
+    struct rm_page_table *table =
+        run->process_count <= MOST_ROWS ? table_of(subject, detail, true) : names_table(page, run);
     if (has_hidden(run)) {
         rm_page_note(table, ">=: read up to 20 ms before its end: the kernel hides the events of a "
                             "program that runs with other privileges or is not readable");
@@ -227,9 +229,4 @@ struct rm_page_table *rm_processes_table(struct rm_page *page, const struct resm
                                           rm_page_grouped(page, run->info.dropped_processes)));
     }
     return table;
-}
-
-struct rm_page_table *rm_processes_all(struct rm_page *page, const struct resmon_run *run)
-{
-    return table_of(page, run, RM_COLUMN_FULL, false);
 }

@@ -1,34 +1,35 @@
 /* SPDX-License-Identifier: MIT */
-#include "view/profile.h"
+#include "view/builders.h"
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/compiler.h"
 #include "base/status.h"
 #include "base/text.h"
-#include "store/small_records.h"
-#include "view/lines.h"
+#include "store/run_records.h"
+#include "view/profile.h"
 
 #define MOST_FUNCTIONS   20
 #define MOST_THREADS     64
 #define NAME_CHARACTERS  200
 #define PLACE_CHARACTERS 80
 #define FRAMES           3     /* of a thread */
-#define AS_HIGH          1.001 /* a peak of memory is as high as another, up to this */
+#define AS_HIGH          1.001 /* ratio of two peaks of memory that count as equal */
 
 /* Tables by line: functions, and lines of each. */
 #define SAMPLED_FUNCTIONS 3
 #define SAMPLED_LINES     8
 #define EXACT_FUNCTIONS   8
 #define EXACT_LINES       32
-#define LEAST_SHARE       0.02 /* of all samples with lines that a function has */
-#define WANTED_FUNCTIONS  12   /* where lines are asked for */
+#define LEAST_SHARE       0.02 /* of a function, of all samples with lines */
+#define WANTED_FUNCTIONS  12   /* for rm_profile_add_wanted() */
 #define WANTED_LINES      40
 #define LINES_OF_ONE      400
 
-/* What there are stacks of. */
+/* The kinds of stacks. */
 static const struct {
     const char *title, *whose, *total;
 } kinds[RM_STACK_KINDS] = {
@@ -44,50 +45,43 @@ const char *rm_profile_kind_title(size_t kind)
 
 /* ---- functions -------------------------------------------------------------------------- */
 
-static int compare_sums(const struct rm_function_sum *a, const struct rm_function_sum *b,
-                        size_t kind)
+/* Functions with samples of a kind. */
+struct ranked {
+    const struct rm_function_sum *sum;
+    double self, total;
+};
+
+static int compare_ranked(const void *left, const void *right)
 {
-    if (a->self[kind] != b->self[kind]) {
-        return a->self[kind] > b->self[kind] ? -1 : 1;
-    }
-    if (a->total[kind] != b->total[kind]) {
-        return a->total[kind] > b->total[kind] ? -1 : 1;
-    }
-    return strcmp(a->name, b->name);
+    const struct ranked *a = left, *b = right;
+    int by_self = (a->self < b->self) - (a->self > b->self);
+    int by_total = (a->total < b->total) - (a->total > b->total);
+    int by_name = strcmp(a->sum->name, b->sum->name);
+    return by_self != 0    ? by_self
+           : by_total != 0 ? by_total
+           : by_name != 0  ? by_name
+                           : (a->sum > b->sum) - (a->sum < b->sum);
 }
 
-/* The first MOST_FUNCTIONS of those that have samples, sorted, and how many have any. */
-static size_t rank(const struct rm_profile_sums *sums, size_t kind,
-                   const struct rm_function_sum *first[MOST_FUNCTIONS], size_t *ret_ranked)
+static struct ranked *rank(struct rm_page *page, const struct rm_profile_sums *sums, int kind,
+                           size_t *ret_count)
 {
-    size_t count = 0, ranked = 0;
-    for (size_t i = 0; i < sums->function_count; i++) {
-        const struct rm_function_sum *one = &sums->functions[i];
-        size_t at = ranked;
-        if (one->samples[kind] == 0) {
-            continue;
-        }
-        count++;
-        while (at > 0 && compare_sums(one, first[at - 1], kind) < 0) {
-            at--;
-        }
-        if (at < MOST_FUNCTIONS) {
-            ranked += ranked < MOST_FUNCTIONS ? 1 : 0;
-            memmove(&first[at + 1], &first[at],
-                    (ranked - at - 1) * sizeof(struct rm_function_sum *));
-            first[at] = one;
+    struct ranked *ranked = rm_page_alloc(page, sums->function_count, sizeof *ranked);
+    size_t count = 0;
+    for (size_t i = 0; ranked != NULL && i < sums->function_count; i++) {
+        const struct rm_function_sum *sum = &sums->functions[i];
+        if (sum->samples[kind] > 0) {
+            ranked[count++] = (struct ranked){sum, sum->self[kind], sum->total[kind]};
         }
     }
-    *ret_ranked = ranked;
-    return count;
+    if (count > 0) {
+        qsort(ranked, count, sizeof *ranked, compare_ranked);
+    }
+    *ret_count = count;
+    return ranked;
 }
 
-static struct rm_sampled sampled_of(double weight, double square, double most)
-{
-    return (struct rm_sampled){weight, square, most};
-}
-
-/* A table of a kind that is being made. */
+/* A table while it is built. */
 struct functions {
     struct rm_page *page;
     struct rm_page_table *table;
@@ -104,10 +98,10 @@ static bool add_function(const struct functions *functions, const struct rm_func
     double whole = functions->sums->weight[kind];
     double self = whole > 0.0 ? one->self[kind] / whole : 0.0;
     double total = whole > 0.0 ? one->total[kind] / whole : 0.0;
-    const struct rm_sampled self_amount =
-        sampled_of(one->self[kind], one->self_square[kind], functions->most);
-    const struct rm_sampled total_amount =
-        sampled_of(one->total[kind], one->total_square[kind], functions->most);
+    const struct rm_sampled self_amount = {one->self[kind], one->self_square[kind],
+                                           functions->most};
+    const struct rm_sampled total_amount = {one->total[kind], one->total_square[kind],
+                                            functions->most};
     size_t used = 0;
     rm_page_set(&cells[used++], rm_page_shown_at_most(page, one->name, NAME_CHARACTERS));
     rm_page_set(&cells[used++], rm_sampled_text(page, kind, self_amount));
@@ -131,9 +125,9 @@ struct rm_page_table *rm_profile_functions(const struct rm_subject *subject, int
     const bool is_cpu = kind == RESMON_STACK_CPU;
     struct rm_page *page = subject->page;
     const struct rm_profile_sums *sums = subject->sums;
-    const struct rm_function_sum *first[MOST_FUNCTIONS + 1];
-    size_t ranked = 0, columns = is_cpu ? RM_ARRAY_LEN(cpu) : RM_ARRAY_LEN(memory);
-    size_t count = sums != NULL ? rank(sums, (size_t)kind, first, &ranked) : 0;
+    size_t columns = is_cpu ? RM_ARRAY_LEN(cpu) : RM_ARRAY_LEN(memory), count = 0;
+    const struct ranked *ranked = sums != NULL ? rank(page, sums, kind, &count) : NULL;
+    size_t shown = count < MOST_FUNCTIONS ? count : MOST_FUNCTIONS;
     if (count == 0) {
         return NULL;
     }
@@ -141,7 +135,7 @@ struct rm_page_table *rm_profile_functions(const struct rm_subject *subject, int
     functions.table =
         rm_page_table_new(page, rm_page_print(page, "functions_%s", rm_stack_kind_names[kind]),
                           rm_page_print(page, "Hot functions, by %s", kinds[kind].title),
-                          RM_HEADERS(is_cpu ? cpu : memory, columns, 1), ranked);
+                          RM_HEADERS(is_cpu ? cpu : memory, columns, 1), shown);
     if (functions.table == NULL) {
         return NULL;
     }
@@ -150,18 +144,18 @@ struct rm_page_table *rm_profile_functions(const struct rm_subject *subject, int
     functions.table->columns[4].key = "total_percent";
     functions.table->lead = "self: in the function itself; total, and samples: with what it called";
     bool has_doubt = false;
-    for (size_t i = 0; i < ranked; i++) {
-        has_doubt |= add_function(&functions, first[i]);
+    for (size_t i = 0; i < shown; i++) {
+        has_doubt |= add_function(&functions, ranked[i].sum);
     }
     rm_page_note(functions.table, has_doubt ? rm_sampled_legend : "");
     rm_page_note(functions.table,
-                 count > ranked ? rm_page_print(page, "and %s functions that took less themselves",
-                                                rm_page_grouped(page, count - ranked))
-                                : "");
+                 count > shown ? rm_page_print(page, "and %s functions that took less themselves",
+                                               rm_page_grouped(page, count - shown))
+                               : "");
     return functions.table;
 }
 
-/* ---- what was sampled ------------------------------------------------------------------- */
+/* ---- samples of each kind ----------------------------------------------------------------- */
 
 /* " (one each 10.1 ms)" */
 static const char *period_text(struct rm_page *page, int kind, uint64_t period)
@@ -174,7 +168,7 @@ static const char *period_text(struct rm_page *page, int kind, uint64_t period)
                : rm_page_print(page, " (one each %s page faults)", rm_page_grouped(page, period));
 }
 
-/* What the samples explain: of the process's CPU time, or of all that its RSS rose by. */
+/* The share of the samples: of the process's CPU time, or of the growth of its RSS. */
 static const char *explained_text(struct rm_page *page, int kind, double weight, double total)
 {
     bool is_more = kind != RESMON_STACK_CPU && weight > total;
@@ -209,35 +203,23 @@ static const char *kind_text(const struct rm_subject *subject, int kind)
 
 struct rm_page_table *rm_profile_stacks(const struct rm_subject *subject)
 {
-    static const char *const headers[] = {"", ""};
     struct rm_page *page = subject->page;
     const struct rm_run_profile *profile = &subject->run->profile;
     struct rm_page_table *table =
         rm_profile_is_there(profile)
-            ? rm_page_table_new(page, "stacks", "Stacks", RM_HEADERS(headers, 2, 2),
-                                RM_STACK_KINDS + RM_LOSS_COUNT)
+            ? rm_page_pairs_new(page, "stacks", "Stacks", RM_STACK_KINDS + RM_LOSS_COUNT)
             : NULL;
     if (table == NULL) {
         return NULL;
     }
-    table->columns[0].key = "of";
-    table->columns[1].key = "text";
-    table->columns[1].is_wide = true;
     for (int kind = 0; kind < RM_STACK_KINDS; kind++) {
-        const char *text = kind_text(subject, kind);
-        if (text[0] != '\0') {
-            struct rm_page_cell *cells = rm_page_row(page, table);
-            rm_page_set(&cells[0], kinds[kind].title);
-            rm_page_set(&cells[1], text);
-        }
+        rm_page_add_pair(page, table, kinds[kind].title, kind_text(subject, kind));
     }
     for (size_t i = 0; i < RM_LOSS_COUNT; i++) {
         if (profile->lost[i] > 0) {
-            struct rm_page_cell *cells = rm_page_row(page, table);
-            rm_page_set(&cells[0], "lost");
-            rm_page_set(&cells[1],
-                        rm_page_print(page, "%s: %s", rm_page_grouped(page, profile->lost[i]),
-                                      rm_stack_loss_texts[i]));
+            rm_page_add_pair(page, table, "lost",
+                             rm_page_print(page, "%s: %s", rm_page_grouped(page, profile->lost[i]),
+                                           rm_stack_loss_texts[i]));
         }
     }
     return table->count > 0 ? table : NULL;
@@ -266,7 +248,7 @@ static const char *place_text(struct rm_page *page, const struct rm_run_profile 
     return rm_page_shown_at_most(page, what, PLACE_CHARACTERS);
 }
 
-/* "train/epoch": of a deep one, the innermost names that fit. */
+/* "train/epoch"; of a deep scope, the innermost names that fit. */
 static const char *scope_path(struct rm_page *page, const struct resmon_run *run, int64_t scope)
 {
     char path[512];
@@ -372,7 +354,7 @@ static const struct {
                            "Mem usage is known at RESMON_LINE() only"},
 };
 
-/* Removes what was added behind a block. */
+/* Removes the blocks behind a block. */
 static void cut_behind(struct rm_page *page, struct rm_page_block *last)
 {
     page->last = last;
@@ -387,15 +369,15 @@ static bool lines_have_doubt(const struct rm_profile_sums *sums, int kind)
 {
     for (size_t i = 0; i < sums->line_count[kind] && kind != RESMON_STACK_CPU; i++) {
         const struct rm_line *line = &sums->lines[kind][i];
-        if (rm_sampled_has_doubt(kind,
-                                 sampled_of(line->bytes, line->error * line->error, line->most))) {
+        const struct rm_sampled grown = {line->bytes, line->error * line->error, line->most};
+        if (rm_sampled_has_doubt(kind, grown)) {
             return true;
         }
     }
     return false;
 }
 
-/* Of a kind; false: there is none. */
+/* Adds the tables of a kind; false: there are none. */
 static bool add_lines(const struct rm_subject *subject, struct rm_profile_sums *sums, int kind,
                       struct rm_line_terms terms)
 {
@@ -419,8 +401,8 @@ static bool add_lines(const struct rm_subject *subject, struct rm_profile_sums *
 
 /* ---- checkpoints ------------------------------------------------------------------------ */
 
-/* What was marked is shown also where nothing grew: then its own is still more than 0.  Of the
- * first checkpoint of a function only the usage is known. */
+/* A checkpoint is shown even if nothing grew: its exclusive amount is at least 1.  The first
+ * checkpoint of a function has only the memory in use. */
 static struct rm_line row_of(const resmon_run_line *line, enum rm_line_table table)
 {
     bool is_time = table == RM_LINES_TIME;
@@ -456,7 +438,7 @@ static size_t fill(struct rm_line *rows, const struct resmon_run *run, const cha
     return count;
 }
 
-/* How many functions have tables. */
+/* Returns the number of functions with tables. */
 static size_t add_checkpoints(const struct rm_subject *subject, const char *function,
                               struct rm_line_terms terms)
 {
@@ -495,7 +477,7 @@ static size_t add_checkpoints(const struct rm_subject *subject, const char *func
     return most;
 }
 
-/* ---- together --------------------------------------------------------------------------- */
+/* ---- entry points ------------------------------------------------------------------------- */
 
 void rm_profile_add_checkpoints(const struct rm_subject *subject)
 {
@@ -524,7 +506,8 @@ static bool is_called(const char *name, const char *wanted)
            (name[length] == '\0' || name[length] == '(' || name[length] == '<');
 }
 
-/* Leaves the lines of one function; they are its own whoever is to blame for the samples. */
+/* Keeps the lines of one function.  All their time counts as exclusive, also that of samples which
+ * other lines are charged with. */
 static size_t keep_function(struct rm_profile_sums *sums, const char *function)
 {
     size_t all = 0;

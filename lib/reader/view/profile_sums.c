@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "view/profile_sums.h"
+#include "view/profile.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -12,28 +12,28 @@
 
 #define NO_LINE UINT32_MAX
 
-/* What is known of a file: the more the better a line of it tells what happened. */
+/* Kinds of source files; lines of a higher one are more informative. */
 enum source { SOURCE_UNREADABLE, SOURCE_OF_SYSTEM, SOURCE_OWN };
 
-/* A line is of a function: inlined ones share lines of others. */
+/* A line belongs to a function: the same line may be in several, by inlining. */
 struct line_key {
     uint32_t function, line;
 };
 
-/* What is known of each place, and by function and by line, for is_first(). */
+/* Data by place, by function and by line while the sums are computed. */
 struct summing {
     const struct resmon_run *run;
     struct rm_profile_sums *sums;
     struct rm_intern functions, lines, files;
     uint32_t *line_of;                 /* by place; NO_LINE */
     unsigned char *source;             /* by place: enum source */
-    size_t *function_seen, *line_seen; /* the stack that counted it last, plus 1 */
+    size_t *function_seen, *line_seen; /* index of the last stack that counted it, plus 1 */
     struct rm_line *all_lines;
 };
 
-/* ---- what places are -------------------------------------------------------------------- */
+/* ---- functions and lines of places -------------------------------------------------------- */
 
-/* Functions of one name in two files are two. */
+/* Functions with the same name in two files are different. */
 static uint32_t number_function(struct summing *summing, const struct rm_run_place *place)
 {
     const struct rm_run_profile *profile = &summing->run->profile;
@@ -48,7 +48,7 @@ static uint32_t number_function(struct summing *summing, const struct rm_run_pla
     return rm_intern(&summing->functions, key, length);
 }
 
-/* Templates of the C++ library and inlined functions of libc, for most. */
+/* Mostly templates of the C++ library and inlined functions of libc. */
 static bool is_of_system(const char *file)
 {
     static const char *const places[] = {"/usr/include/", "/usr/lib/", "/usr/lib64/"};
@@ -93,13 +93,13 @@ static bool is_broken(const struct summing *summing)
     return summing->functions.is_broken || summing->lines.is_broken || summing->files.is_broken;
 }
 
-/* The texts of keys go to the arena of the sums. */
+/* Copies the names, which are parts of the keys, to the arena of the sums. */
 static bool describe_functions(struct summing *summing)
 {
     struct rm_profile_sums *sums = summing->sums;
     sums->function_count = summing->functions.count;
     sums->functions = rm_arena_alloc(&sums->arena, sums->function_count, sizeof *sums->functions);
-    const struct rm_intern_key *keys = summing->functions.keys; /* NULL: there is none */
+    const struct rm_intern_key *keys = summing->functions.keys; /* NULL: no keys */
     for (size_t i = 0; sums->functions != NULL && keys != NULL && i < sums->function_count; i++) {
         const struct rm_intern_key *key = &keys[i];
         char *copy = rm_arena_alloc(&sums->arena, key->length + 1, 1);
@@ -115,7 +115,7 @@ static bool describe_functions(struct summing *summing)
 
 /* ---- sums ------------------------------------------------------------------------------- */
 
-/* A sample counts once for whatever is on its stack, however often that is there. */
+/* Whether a stack counts a function or line for the first time: recursion counts once. */
 static bool is_first(size_t *seen, uint32_t number, size_t stack)
 {
     bool is_new = seen[number] != stack + 1;
@@ -152,8 +152,8 @@ static void add_line(struct summing *summing, size_t stack, uint32_t line)
     }
 }
 
-/* A sample is the doing of the innermost line of a source that can be shown: memset() is that of
- * its caller, and so is what was inlined from the system's headers. */
+/* The line to which a sample is attributed: the innermost one of a source file that can be shown.
+ * So samples in memset(), or in code inlined from the system's headers, belong to the caller. */
 static uint32_t line_in_charge(const struct summing *summing, const struct rm_run_stack *stack)
 {
     const uint32_t *frames = &summing->run->profile.frames[stack->first];
@@ -198,7 +198,7 @@ static bool share_lines(struct summing *summing)
     for (size_t kind = 0; kind < RM_STACK_KINDS; kind++) {
         sums->lines[kind] =
             rm_arena_alloc(&sums->arena, summing->lines.count, sizeof *sums->lines[kind]);
-        const struct rm_intern_key *keys = summing->lines.keys; /* NULL: there is none */
+        const struct rm_intern_key *keys = summing->lines.keys; /* NULL: no keys */
         uint32_t count = sums->lines[kind] != NULL && keys != NULL ? summing->lines.count : 0;
         for (uint32_t i = 0; i < count; i++) {
             const struct line_key *key = keys[i].bytes;
@@ -277,8 +277,7 @@ void rm_profile_sums_free(struct rm_profile_sums *sums)
 
 /* ---- the hottest ------------------------------------------------------------------------ */
 
-/* Of the samples, the share that must have lines. */
-#define LEAST_LINED 0.5
+#define LEAST_LINED 0.5 /* share of the samples that must have lines */
 
 static void put_hot(struct rm_hot hot[RM_HOT_MOST], size_t *count, const struct rm_hot *one)
 {
@@ -294,7 +293,7 @@ static void put_hot(struct rm_hot hot[RM_HOT_MOST], size_t *count, const struct 
     hot[at] = *one;
 }
 
-/* Texts of one function are one, so their places tell functions apart. */
+/* A name is stored once for each function, so pointers can be compared. */
 static int compare_hot(const void *left, const void *right)
 {
     const struct rm_line *a = left, *b = right;
@@ -349,10 +348,10 @@ size_t rm_hot_find(const struct rm_profile_sums *sums, int kind, struct rm_hot h
     return found;
 }
 
-/* ---- amounts in words ------------------------------------------------------------------- */
+/* ---- amounts as text ---------------------------------------------------------------------- */
 
-#define EXACT_ENOUGH 0.1 /* half of the interval, of the amount */
-#define OF_NO_WORTH  1.0
+#define EXACT_ENOUGH 0.1 /* half of the interval, relative to the amount */
+#define UPPER_BOUND  1.0
 
 const char *const rm_sampled_legend =
     "~: from few samples, with its 95 % interval; <: an upper bound, from very few samples";
@@ -363,7 +362,7 @@ const char *rm_stack_amount(struct rm_page *page, int kind, double amount)
                                     : rm_page_value(page, amount, "B");
 }
 
-/* Half of the interval, of the amount: CPU time is sampled often. */
+/* Half of the 95 % interval, relative to the amount; 0 for CPU time, which is sampled often. */
 static double half_of(int kind, struct rm_sampled sampled, struct rm_stack_interval *ret_range)
 {
     *ret_range = rm_stack_interval_of(sampled.weight, sqrt(sampled.square), sampled.most);
@@ -382,7 +381,7 @@ const char *rm_sampled_text(struct rm_page *page, int kind, struct rm_sampled sa
 {
     struct rm_stack_interval range;
     double half = half_of(kind, sampled, &range);
-    if (half > OF_NO_WORTH) {
+    if (half > UPPER_BOUND) {
         return rm_page_print(page, "<%s", rm_stack_amount(page, kind, range.high));
     }
     const char *text = rm_stack_amount(page, kind, sampled.weight);

@@ -1,26 +1,27 @@
 /* SPDX-License-Identifier: MIT */
-#include "view/scopes.h"
+#include "view/builders.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/intern.h"
+#include "base/map.h"
 #include "run/run.h"
+#include "store/tally.h"
 
-#define MOST_SCOPES     400 /* in a table; */
-#define MOST_BRIEFLY    40  /* in the brief report */
+#define MOST_SCOPES     400 /* in a table, */
+#define MOST_BRIEFLY    40  /* in the brief report, */
+#define MOST_COUNTED    100 /* in the table of counters */
 #define NAME_CHARACTERS 200
-#define SIDE_BY_SIDE    6 /* runs; of more, the least, the middle and the most */
 
 static double wall_of(const resmon_run_scope *scope)
 {
     return scope->wall_ns / 1e9;
 }
 
-/* ---- what is to be known of it ---------------------------------------------------------- */
+/* ---- marks and their notes ---------------------------------------------------------------- */
 
-/* What is the process's counts again in each scope that runs at the same time. */
+/* Whether values of the process are counted by several parallel scopes. */
 static bool counts_others(const resmon_run_scope *scope)
 {
     return scope->concurrent_ns > 0.0 || scope->threads > 1;
@@ -51,7 +52,7 @@ static bool calls_itself(const resmon_run_scope *scope)
     return scope->folded > 0;
 }
 
-/* More than a tenth of it is in doubt. */
+/* More than a tenth of the energy is uncertain. */
 static bool is_energy_about(const resmon_run_scope *scope)
 {
     return scope->energy_uncertainty_j > 0.1 * scope->energy_j;
@@ -67,7 +68,7 @@ static bool is_sampled(int32_t provenance)
     return provenance == RESMON_PROVENANCE_SAMPLED;
 }
 
-/* Taken at some of its calls only. */
+/* Measured at some of its calls only. */
 static bool is_about(const resmon_run_scope *scope)
 {
     bool is_pcpu_about =
@@ -124,23 +125,21 @@ static const char *calls_text(struct rm_page *page, const char *calls,
     return rm_page_print(page, "%s%s%s", calls, folded, resumed);
 }
 
-/* What only scopes have: who else counts a figure, and doubt of energy. */
+/* Marks that only scopes have: values of the whole process, uncertain energy, recursive calls. */
 static void add_marks(struct rm_page *page, struct rm_page_cell *cell,
                       const struct rm_view_column *column, const resmon_run_scope *scope)
 {
     bool is_again = (column->traits & RM_OTHERS) != 0 && counts_others(scope);
     bool is_in_doubt = (column->traits & RM_DOUBT) != 0 && is_energy_about(scope);
-    if (cell->reason == NULL && (is_again || is_in_doubt)) {
-        cell->text = rm_page_print(page, "%s%s", is_again ? "||" : "~", cell->text);
-    }
+    rm_page_mark(page, cell, is_again ? "||" : is_in_doubt ? "~" : "");
     if (strcmp(column->key, "calls") == 0 && scope->folded + scope->resumed > 0) {
         cell->text = calls_text(page, cell->text, scope);
     }
 }
 
-/* ---- which of them ---------------------------------------------------------------------- */
+/* ---- choosing scopes ---------------------------------------------------------------------- */
 
-/* A scope with what it is ranked by. */
+/* A scope and its rank. */
 struct ranked {
     double longest;
     size_t index;
@@ -154,9 +153,9 @@ static int compare_longest(const void *left, const void *right)
 }
 
 /*
- * Marks those that are shown; false: there is no memory.  A scope takes no longer than the one that
- * it is in, but for what runs beside that: by the longest of all that is inside, so that those that
- * are left hang together.
+ * Marks the `most` scopes with the longest wall time; false: there is no memory.  A parallel scope
+ * may take longer than its parent, so the rank of a scope is the longest time of all scopes inside
+ * it: no scope is chosen without its parent.
  */
 static bool choose(struct rm_page *page, const resmon_run_scope *scopes, size_t count, size_t most,
                    bool *is_chosen)
@@ -184,7 +183,7 @@ static bool choose(struct rm_page *page, const resmon_run_scope *scopes, size_t 
 
 /* ---- the tree --------------------------------------------------------------------------- */
 
-/* A table that is being made. */
+/* A table while it is built. */
 struct tree {
     const struct rm_subject *subject;
     const resmon_run_scope *scopes;
@@ -193,12 +192,12 @@ struct tree {
     const char **paths;
     struct rm_view_columns columns;
     struct rm_page_table *table;
-    double whole; /* that bars are shares of, s */
+    double whole; /* length of a whole bar, s */
 };
 
-/* Of CPU time there is one column where room is short: that of the process, or where it is counted
- * several times, that of threads. */
-static void drop_doubled(struct tree *tree)
+/* The brief report has one column of CPU time: of the process, or if parallel scopes count it more
+ * than once, of threads. */
+static void drop_second_cpu(struct tree *tree)
 {
     bool has_threads = false, has_cpu = false, has_pcpu = false;
     size_t kept = 0;
@@ -216,7 +215,7 @@ static void drop_doubled(struct tree *tree)
     tree->columns.count = kept;
 }
 
-/* "train/epoch"; a '/' within a name has a '\\' in front. */
+/* "train/epoch"; a '/' in a name is escaped by a '\\'. */
 static const char *path_of(const struct tree *tree, size_t index)
 {
     struct rm_page *page = tree->subject->page;
@@ -308,14 +307,14 @@ static struct rm_page_table *table_of(const struct rm_subject *subject, const ch
     }
     tree.columns = rm_columns_choose(RM_TABLE_scopes, detail, records);
     if (detail == RM_COLUMN_BRIEF) {
-        drop_doubled(&tree);
+        drop_second_cpu(&tree);
     }
     rm_page_column(tree.table, "path", NULL)->is_left = true;
     rm_page_column(tree.table, "name", "scope")->is_left = true;
     rm_columns_add(tree.table, &tree.columns);
     rm_page_room(page, tree.table, count < most ? count : most);
     for (size_t i = 0; i < count; i++) {
-        tree.whole = fmax(tree.whole, wall_of(&scopes[i])); /* not of NaN */
+        tree.whole = fmax(tree.whole, wall_of(&scopes[i])); /* ignores NaN */
         tree.paths[i] = path_of(&tree, i);
     }
     for (size_t i = 0; i < count; i++) {
@@ -343,13 +342,14 @@ struct rm_page_table *rm_scopes_table(const struct rm_subject *subject,
     return table;
 }
 
-struct rm_page_table *rm_scopes_table_by_name(const struct rm_subject *subject, size_t most)
+struct rm_page_table *rm_scopes_table_by_name(const struct rm_subject *subject,
+                                              enum rm_column_detail detail, size_t most)
 {
     const struct resmon_run *run = subject->run;
     struct rm_page_table *table = run->name_count > 0
                                       ? table_of(subject, "scope_names", "Scopes by name",
-                                                 records_of(run->names, run->name_count),
-                                                 RM_COLUMN_FULL, most > 0 ? most : MOST_SCOPES)
+                                                 records_of(run->names, run->name_count), detail,
+                                                 most > 0 ? most : MOST_SCOPES)
                                       : NULL;
     if (table != NULL) {
         table->lead = "all paths of a name together; nested scopes of the same name count once, "
@@ -358,258 +358,197 @@ struct rm_page_table *rm_scopes_table_by_name(const struct rm_subject *subject, 
     return table;
 }
 
-/* ---- several runs ----------------------------------------------------------------------- */
+/* ---- counters ----------------------------------------------------------------------------- */
 
-#define NO_NODE UINT32_MAX
+/* The confidence interval is wider than the value. */
+static const char vague[] = "the error may exceed the value";
+static const char not_counted[] = "not counted here";
 
-/* A scope of several runs. */
-struct merged {
-    const char *name;
-    uint32_t depth;
-    uint32_t first, last, next;      /* inside of it, in the order in which they were met */
-    const resmon_run_scope **scopes; /* by run; NULL: it has none */
-};
-
-struct merging {
-    struct rm_page *page;
-    struct rm_intern paths; /* of the number of the node around, and a name */
-    struct merged *nodes;   /* [0]: around all */
-    size_t runs, count;
-};
-
-static uint32_t number_of(struct merging *merging, uint32_t around, const char *name)
+/* Whether the run has values of a counter. */
+static bool is_there(const resmon_run_counter *counter)
 {
-    size_t length = strlen(name) + 1;
-    char *key = rm_page_alloc(merging->page, sizeof around + length, 1);
-    if (key == NULL) {
-        return NO_NODE;
-    }
-    memcpy(key, &around, sizeof around);
-    memcpy(key + sizeof around, name, length);
-    return rm_intern(&merging->paths, key, sizeof around + length);
+    return counter->status == RESMON_OK;
 }
 
-static uint32_t node_of(struct merging *merging, uint32_t around, const resmon_run_scope *scope)
+static const resmon_estimate *count_of(const struct resmon_run *run, const resmon_run_scope *scope,
+                                       const char *name)
 {
-    uint32_t before = merging->paths.count;
-    uint32_t number = number_of(merging, around, scope->name);
-    if (number == NO_NODE || merging->paths.is_broken) {
-        return NO_NODE;
-    }
-    struct merged *node = &merging->nodes[number + 1], *outer = &merging->nodes[around];
-    if (number == before) {
-        *node = (struct merged){
-            .name = scope->name,
-            .depth = outer->depth + 1,
-            .scopes = rm_page_alloc(merging->page, merging->runs, sizeof(resmon_run_scope *))};
-        if (outer->first == 0) {
-            outer->first = number + 1;
-        } else {
-            merging->nodes[outer->last].next = number + 1;
-        }
-        outer->last = number + 1;
-        merging->count++;
-    }
-    return node->scopes != NULL ? number + 1 : NO_NODE;
-}
-
-static void merge_run(struct merging *merging, const struct resmon_run *run, size_t number)
-{
-    uint32_t *nodes = rm_page_alloc(merging->page, run->scope_count, sizeof *nodes);
-    for (size_t i = 0; nodes != NULL && i < run->scope_count; i++) {
-        const resmon_run_scope *scope = &run->scopes[i];
-        bool has_parent = scope->parent >= 0 && (size_t)scope->parent < i;
-        nodes[i] = node_of(merging, has_parent ? nodes[scope->parent] : 0, scope);
-        const resmon_run_scope **of_runs =
-            nodes[i] != NO_NODE ? merging->nodes[nodes[i]].scopes : NULL;
-        if (of_runs == NULL) {
-            merging->page->is_broken = true;
-            return;
-        }
-        of_runs[number] = scope;
-    }
-}
-
-/* The next one in the order of the tree; 0: none.  `around` are the nodes that one is in. */
-static uint32_t next_node(const struct merging *merging, uint32_t node, uint32_t *around)
-{
-    const struct merged *nodes = merging->nodes;
-    if (nodes[node].first != 0) {
-        around[nodes[nodes[node].first].depth] = node;
-        return nodes[node].first;
-    }
-    while (node != 0 && nodes[node].next == 0) {
-        node = around[nodes[node].depth];
-    }
-    return node != 0 ? nodes[node].next : 0;
-}
-
-static void set_known(struct rm_page *page, struct rm_page_cell *cell, double value,
-                      const char *unit)
-{
-    rm_page_set_value(page, cell, value, unit,
-                      "this run has no such scope, or it was not measured");
-}
-
-/* The second against the first. */
-static void set_change(struct rm_page *page, struct rm_page_cell *cell, double first, double second)
-{
-    if (isfinite(first) && isfinite(second) && first > 0.0) {
-        double change = (second / first - 1.0) * 100.0;
-        rm_page_set(cell, rm_page_print(page, "%s%s %%", signbit(change) ? "" : "+",
-                                        rm_page_fixed(page, change, 1)));
-    } else {
-        rm_page_set_missing(page, cell, "one of them has no such scope");
-    }
-}
-
-static void set_pair(struct rm_page *page, struct rm_page_cell *cells,
-                     const resmon_run_scope *const *scopes)
-{
-    const double none = RM_NAN;
-    set_change(page, &cells[0], scopes[0] != NULL ? wall_of(scopes[0]) : none,
-               scopes[1] != NULL ? wall_of(scopes[1]) : none);
-    for (size_t i = 0; i < 2; i++) {
-        set_known(page, &cells[1 + i], scopes[i] != NULL ? scopes[i]->rss_peak_bytes : none, "B");
-        set_known(page, &cells[3 + i], scopes[i] != NULL ? scopes[i]->energy_j : none, "J");
-    }
-}
-
-/* Least, median and most, and of which run. */
-static void set_spread(struct rm_page *page, struct rm_page_cell *cells,
-                       const resmon_run_scope *const *scopes, const struct rm_subject *subjects,
-                       size_t count)
-{
-    struct ranked *ranked = rm_page_alloc(page, count, sizeof *ranked);
-    size_t known = 0;
-    for (size_t i = 0; ranked != NULL && i < count; i++) {
-        if (scopes[i] != NULL && isfinite(wall_of(scopes[i]))) {
-            ranked[known++] = (struct ranked){wall_of(scopes[i]), i};
+    for (size_t i = 0; i < run->counter_count && scope->counters != NULL; i++) {
+        if (strcmp(run->counters[i].name, name) == 0) {
+            return &scope->counters[i];
         }
     }
-    for (size_t i = 0; known == 0 && i < 4; i++) {
-        rm_page_set_missing(page, &cells[i], "unknown for all of them");
-    }
-    if (known > 0) {
-        qsort(ranked, known, sizeof *ranked, compare_longest);
-        set_known(page, &cells[0], ranked[known - 1].longest, "s");
-        set_known(page, &cells[1], ranked[(known - 1) / 2].longest, "s");
-        set_known(page, &cells[2], ranked[0].longest, "s");
-        rm_page_set(&cells[3], subjects[ranked[0].index].label);
-    }
+    return NULL;
 }
 
-static size_t set_headers(struct rm_page *page, const char **headers,
-                          const struct rm_subject *subjects, size_t count)
+/* Counted at too few calls. */
+static bool is_vague(const resmon_estimate *count)
 {
-    static const char *const spread[] = {"least wall", "median", "most", "of"};
-    size_t used = 0;
-    headers[used++] = "scope";
-    for (size_t i = 0; count > SIDE_BY_SIDE && i < RM_ARRAY_LEN(spread); i++) {
-        headers[used++] = spread[i];
-    }
-    for (size_t i = 0; count <= SIDE_BY_SIDE && i < count; i++) {
-        headers[used++] = rm_page_print(page, "wall, %s", subjects[i].label);
-    }
-    if (count == 2) {
-        headers[used++] = "change";
-        for (size_t i = 0; i < 4; i++) {
-            headers[used++] =
-                rm_page_print(page, "%s, %s", i < 2 ? "peak RSS" : "energy", subjects[i % 2].label);
-        }
-    }
-    return used;
+    return count != NULL && !isnan(count->value) && rm_estimate_is_vague(count);
 }
 
-/* Columns of which nothing is known go. */
-static void drop_empty_columns(struct rm_page_table *table)
+static void set_count(const struct rm_subject *subject, struct rm_page_cell *cell,
+                      const resmon_run_scope *scope, const resmon_run_counter *counter)
 {
-    size_t kept = 0, columns = table->column_count;
-    bool is_there[RM_PAGE_COLUMNS] = {true};
-    for (size_t i = 0; i < table->count * columns; i++) {
-        is_there[i % columns] |= table->cells[i].reason == NULL;
-    }
-    for (size_t i = 0; i < table->count * columns; i++) {
-        if (is_there[i % columns]) {
-            table->cells[kept++] = table->cells[i];
-        }
-    }
-    table->column_count = 0;
-    for (size_t i = 0; i < columns; i++) {
-        if (is_there[i]) {
-            table->columns[table->column_count++] = table->columns[i];
-        }
-    }
-}
-
-static void add_merged(struct rm_page_table *table, const struct merged *node,
-                       const struct rm_subject *subjects, size_t count)
-{
-    struct rm_page *page = subjects[0].page;
-    struct rm_page_cell *cells = rm_page_row(page, table);
-    rm_page_set(&cells[0], rm_page_shown_at_most(page, node->name, NAME_CHARACTERS));
-    cells[0].depth = node->depth - 1;
-    if (count > SIDE_BY_SIDE) {
-        set_spread(page, &cells[1], node->scopes, subjects, count);
+    struct rm_page *page = subject->page;
+    const resmon_estimate *count = count_of(subject->run, scope, counter->name);
+    double value = count != NULL ? count->value : RM_NAN;
+    if (is_vague(count)) {
+        rm_page_set_missing(page, cell, vague);
         return;
     }
-    for (size_t i = 0; i < count; i++) {
-        set_known(page, &cells[1 + i], node->scopes[i] != NULL ? wall_of(node->scopes[i]) : RM_NAN,
-                  "s");
-    }
-    if (count == 2) {
-        set_pair(page, &cells[3], node->scopes);
+    rm_page_set_value(page, cell, value, counter->unit, not_counted);
+    rm_page_mark(page, cell, scope->counter_provenance == RESMON_PROVENANCE_SAMPLED ? "~" : "");
+}
+
+static void set_ipc(const struct rm_subject *subject, struct rm_page_cell *cell,
+                    const resmon_run_scope *scope)
+{
+    const resmon_estimate *cycles = count_of(subject->run, scope, "cycles");
+    const resmon_estimate *instructions = count_of(subject->run, scope, "instructions");
+    bool is_known = cycles != NULL && instructions != NULL && cycles->value > 0.0 &&
+                    isfinite(instructions->value);
+    if (is_vague(cycles) || is_vague(instructions)) {
+        rm_page_set_missing(subject->page, cell, vague);
+    } else if (is_known) {
+        rm_page_set(cell, rm_page_fixed(subject->page, instructions->value / cycles->value, 2));
+    } else {
+        rm_page_set_missing(subject->page, cell, not_counted);
     }
 }
 
-static struct rm_page_table *merged_table(struct merging *merging,
-                                          const struct rm_subject *subjects, size_t count)
+/* If no scope has values: the reasons by counter. */
+static struct rm_page_table *reasons_table(const struct rm_subject *subject)
 {
-    struct rm_page *page = merging->page;
-    const char *headers[RM_PAGE_COLUMNS];
-    size_t columns = set_headers(page, headers, subjects, count);
-    struct rm_page_table *table = rm_page_table_new(page, "scopes_of_all", "Scopes of all",
-                                                    RM_HEADERS(headers, columns, 1), MOST_SCOPES);
-    uint32_t *around = rm_page_alloc(page, merging->count + 2, sizeof *around);
-    if (table == NULL || around == NULL) {
-        return NULL;
+    static const char *const headers[] = {"counter", "counted in", "remark"};
+    struct rm_page *page = subject->page;
+    const struct resmon_run *run = subject->run;
+    struct rm_page_table *table = rm_page_table_new(page, "scope_counters", "Counters of scopes",
+                                                    RM_HEADERS(headers, 3, 2), run->counter_count);
+    for (size_t i = 0; i < run->counter_count; i++) {
+        struct rm_page_cell *cells = rm_page_row(page, table);
+        rm_page_set(&cells[0], rm_page_shown(page, run->counters[i].name));
+        rm_page_set(&cells[1], is_there(&run->counters[i]) ? "no instance of a scope" : "no");
+        rm_page_set(&cells[2], rm_page_shown(page, run->counters[i].reason));
     }
-    for (uint32_t node = 0; (node = next_node(merging, node, around)) != 0;) {
-        if (table->count < MOST_SCOPES) {
-            add_merged(table, &merging->nodes[node], subjects, count);
-        }
-    }
-    drop_empty_columns(table);
-    if (count == 2) {
-        rm_page_note(table,
-                     "Change: of the second against the first; one run of each is no proof.");
-    }
-    if (merging->count > table->count) {
-        rm_page_note(table, rm_page_print(page, "%s more scopes are left out.",
-                                          rm_page_grouped(page, merging->count - table->count)));
+    if (table != NULL) {
+        table->columns[2].is_wide = true;
     }
     return table;
 }
 
-struct rm_page_table *rm_scopes_table_of_all(const struct rm_subject *subjects, size_t count)
+/* The columns of the table. */
+struct counted {
+    const resmon_run_counter *there[RM_PAGE_COLUMNS];
+    size_t count;
+    bool has_ipc;
+};
+
+static struct counted counted_of(const struct resmon_run *run)
 {
-    struct merging merging = {.page = subjects[0].page, .runs = count};
-    struct rm_page_table *table = NULL;
-    size_t scopes = 0, having = 0;
-    for (size_t i = 0; i < count; i++) {
-        scopes += subjects[i].run->scope_count;
-        having += subjects[i].run->scope_count > 0 ? 1 : 0;
+    struct counted counted = {.count = 0};
+    int needed = 0;
+    for (size_t i = 0; i < run->counter_count && counted.count < RM_PAGE_COLUMNS - 3; i++) {
+        if (is_there(&run->counters[i])) {
+            const char *name = run->counters[i].name;
+            counted.there[counted.count++] = &run->counters[i];
+            needed += strcmp(name, "cycles") == 0 || strcmp(name, "instructions") == 0 ? 1 : 0;
+        }
     }
-    if (having < 2) {
+    counted.has_ipc = needed == 2;
+    return counted;
+}
+
+static size_t set_headers(struct rm_page *page, const struct counted *counted,
+                          const char *headers[RM_PAGE_COLUMNS])
+{
+    size_t used = 0;
+    headers[used++] = "scope";
+    for (size_t i = 0; i < counted->count; i++) {
+        headers[used++] = rm_page_shown(page, counted->there[i]->name);
+    }
+    if (counted->has_ipc) {
+        headers[used++] = "IPC";
+    }
+    headers[used++] = "counted";
+    return used;
+}
+
+static void add_counts(const struct rm_subject *subject, struct rm_page_table *table,
+                       const struct counted *counted, const resmon_run_scope *scope)
+{
+    struct rm_page *page = subject->page;
+    struct rm_page_cell *cells = rm_page_row(page, table);
+    double ended = fmax((double)rm_scope_ended(scope), 1.0);
+    size_t used = 0;
+    rm_scopes_set_name(page, &cells[used++], scope);
+    for (size_t i = 0; i < counted->count; i++) {
+        set_count(subject, &cells[used++], scope, counted->there[i]);
+    }
+    if (counted->has_ipc) {
+        set_ipc(subject, &cells[used++], scope);
+    }
+    rm_page_set(&cells[used],
+                rm_page_value(page, (double)scope->counter_calls / ended * 100.0, "%"));
+}
+
+static void add_counter_notes(const struct rm_subject *subject, struct rm_page_table *table,
+                              bool has_sampled, size_t left_out)
+{
+    struct rm_page *page = subject->page;
+    const struct resmon_run *run = subject->run;
+    table->lead =
+        "of all calls, on the scope's own threads, with the scopes inside; counted: share of "
+        "the calls";
+    rm_page_note(table, has_sampled
+                            ? "~: from the calls that were counted, and the time in which "
+                              "the counters ran.  -: unknown, the error may exceed the value"
+                            : "");
+    for (size_t i = 0; i < run->counter_count; i++) {
+        const resmon_run_counter *counter = &run->counters[i];
+        if (counter->reason[0] != '\0') {
+            rm_page_note(table, rm_page_print(page, "%s%s: %s", rm_page_shown(page, counter->name),
+                                              is_there(counter) ? "" : " is absent",
+                                              rm_page_shown(page, counter->reason)));
+        }
+    }
+    if (left_out > 0) {
+        rm_page_note(
+            table, rm_page_print(page, "%s scopes are left out.", rm_page_grouped(page, left_out)));
+    }
+}
+
+struct rm_page_table *rm_counters_table(const struct rm_subject *subject,
+                                        enum rm_column_detail detail, size_t most)
+{
+    struct rm_page *page = subject->page;
+    const struct resmon_run *run = subject->run;
+    const struct counted counted = counted_of(run);
+    const char *headers[RM_PAGE_COLUMNS];
+    size_t scopes = 0;
+    bool has_sampled = false;
+    (void)detail;
+    most = most > 0 ? most : MOST_COUNTED;
+    for (size_t i = 0; i < run->scope_count; i++) {
+        bool is_counted = run->scopes[i].counter_calls > 0;
+        scopes += is_counted ? 1 : 0;
+        has_sampled |= is_counted && run->scopes[i].counter_provenance == RESMON_PROVENANCE_SAMPLED;
+    }
+    if (run->counter_count == 0 || scopes == 0) {
+        return run->counter_count > 0 ? reasons_table(subject) : NULL;
+    }
+    size_t columns = set_headers(page, &counted, headers);
+    struct rm_page_table *table =
+        rm_page_table_new(page, "scope_counters", "Counters of scopes",
+                          RM_HEADERS(headers, columns, 1), scopes < most ? scopes : most);
+    for (size_t i = 0; i < run->scope_count; i++) {
+        if (run->scopes[i].counter_calls > 0 && table != NULL && table->count < table->room) {
+            add_counts(subject, table, &counted, &run->scopes[i]);
+        }
+    }
+    if (table == NULL) {
         return NULL;
     }
-    merging.nodes = rm_page_alloc(merging.page, scopes + 1, sizeof *merging.nodes);
-    for (size_t i = 0; merging.nodes != NULL && i < count && !merging.page->is_broken; i++) {
-        merge_run(&merging, subjects[i].run, i);
-    }
-    if (merging.nodes != NULL && !merging.page->is_broken) {
-        table = merged_table(&merging, subjects, count);
-    }
-    rm_intern_free(&merging.paths);
+    add_counter_notes(subject, table, has_sampled, scopes > most ? scopes - most : 0);
     return table;
 }

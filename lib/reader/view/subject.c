@@ -2,8 +2,8 @@
 #include "view/subject.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include <resmon/carbon.h>
 #include <resmon/report.h>
@@ -11,10 +11,11 @@
 #include "run/energy.h"
 #include "run/headline.h"
 
-/* Sources that drive the model of a processor, and the shares of a program. */
-static const char *const paces[] = {"node_cpu", "proc_cpu", "tree", "energy_cpu", "energy_tree"};
+/* Sources that feed the power model, and the shares of the program. */
+static const char *const energy_inputs[] = {"node_cpu", "proc_cpu", "tree", "energy_cpu",
+                                            "energy_tree"};
 
-/* Sources whose reasons tell why columns are absent, by how the columns begin. */
+/* The sources of the columns of a group, whose reasons explain absent columns. */
 static const struct {
     const char *group;
     const char *sources[2];
@@ -73,13 +74,14 @@ const resmon_run_source *rm_subject_source(const struct resmon_run *run, const c
     return NULL;
 }
 
-/* What is said of a source that can be read is about some of its columns. */
+/* The reason of a source.  If the source can be read, the reason applies only to the metrics that
+ * it names. */
 static const char *reason_of(const struct resmon_run *run, const char *source, const char *metric)
 {
     const resmon_run_source *found = source != NULL ? rm_subject_source(run, source) : NULL;
-    bool tells = found != NULL && found->reason[0] != '\0' &&
-                 (found->status != RESMON_OK || strstr(found->reason, metric) != NULL);
-    return tells ? found->reason : NULL;
+    bool applies = found != NULL && found->reason[0] != '\0' &&
+                   (found->status != RESMON_OK || strstr(found->reason, metric) != NULL);
+    return applies ? found->reason : NULL;
 }
 
 /* "proc.cpu" of "proc.cpu.percent". */
@@ -126,8 +128,8 @@ const char *rm_subject_why_no_energy(const struct rm_subject *subject)
     const char *methods[RM_ENERGY_PARTS];
     if (!subject->has_energy) {
         double domains = rm_run_fact_number(run, "settings", "domains");
-        bool was_asked = !(domains > 0.0) || ((uint64_t)domains & RESMON_DOMAIN_ENERGY) != 0;
-        return was_asked ? "the energy is not known" : "energy was not requested";
+        bool was_requested = !(domains > 0.0) || ((uint64_t)domains & RESMON_DOMAIN_ENERGY) != 0;
+        return was_requested ? "the energy is not known" : "energy was not requested";
     }
     if (subject->energy.remark[0] != '\0') {
         return subject->energy.remark;
@@ -151,7 +153,7 @@ const char *rm_subject_basis(const struct rm_subject *subject)
     return is_known ? words[basis] : "";
 }
 
-/* ---- what it is called ------------------------------------------------------------------ */
+/* ---- texts -------------------------------------------------------------------------------- */
 
 const char *rm_subject_host(const struct resmon_run *run)
 {
@@ -162,14 +164,8 @@ const char *rm_subject_host(const struct resmon_run *run)
 
 const char *rm_subject_start(struct rm_page *page, const struct resmon_run *run)
 {
-    char text[64];
-    struct tm parts;
-    time_t seconds = (time_t)(run->info.start_realtime_ns / 1000000000);
-    if (run->info.start_realtime_ns <= 0 || gmtime_r(&seconds, &parts) == NULL ||
-        strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S UTC", &parts) == 0) {
-        return NULL;
-    }
-    return rm_page_print(page, "%s", text);
+    const char *text = rm_page_time(page, run->info.start_realtime_ns, true);
+    return text[0] != '\0' ? text : NULL;
 }
 
 const char *rm_subject_outcome(struct rm_page *page, const struct resmon_run *run)
@@ -211,14 +207,14 @@ double rm_subject_reach(const struct resmon_run *run)
     return fmax(last, rm_subject_seconds(run));
 }
 
-/* ---- all of it -------------------------------------------------------------------------- */
+/* ---- opening ------------------------------------------------------------------------------ */
 
-/* Rows of several samples hold now one, now two steps of what is read every so many samples. */
+/* A row of several samples contains one or two readings of a source that is read less often. */
 static size_t least_rows(const struct resmon_run *run)
 {
     uint64_t stride = run->info.stride > 0 ? run->info.stride : 1, every = 1;
-    for (size_t i = 0; i < RM_ARRAY_LEN(paces); i++) {
-        const resmon_run_source *source = rm_subject_source(run, paces[i]);
+    for (size_t i = 0; i < RM_ARRAY_LEN(energy_inputs); i++) {
+        const resmon_run_source *source = rm_subject_source(run, energy_inputs[i]);
         every = source != NULL && source->every > every ? source->every : every;
     }
     return stride > 1 ? (size_t)((4 * every + stride - 1) / stride) : 1;
@@ -241,4 +237,233 @@ void rm_subject_open(struct rm_subject *subject, struct rm_page *page, const str
     double cpus = rm_subject_highest(subject, "node.cpu.online");
     double known = rm_run_fact_number(run, "machine", "cpus");
     subject->cpus = cpus > 0.0 ? cpus : known > 0.0 ? known : 0.0;
+}
+
+#define LABEL_CHARACTERS 80
+#define MOST_TITLES      4 /* in one line */
+
+/* ---- several runs ------------------------------------------------------------------------- */
+
+/* A text of a run. */
+typedef const char *(*text_fn)(struct rm_page *page, const struct resmon_run *run);
+
+static const char *host_of(struct rm_page *page, const struct resmon_run *run)
+{
+    (void)page;
+    return rm_subject_host(run);
+}
+
+static const char *title_of(struct rm_page *page, const struct resmon_run *run)
+{
+    (void)page;
+    return rm_run_title(run);
+}
+
+static const char *start_of(struct rm_page *page, const struct resmon_run *run)
+{
+    const char *start = rm_subject_start(page, run);
+    return start != NULL ? start : "an unknown time"; /* sorted behind all times */
+}
+
+static const char *job_of(struct rm_page *page, const struct resmon_run *run)
+{
+    const char *key = rm_run_fact_text(run, "job", "key");
+    (void)page;
+    return key[0] != '\0' ? key : rm_run_fact_text(run, "job", "id");
+}
+
+static int compare_texts(const void *left, const void *right)
+{
+    const char *const *a = left, *const *b = right;
+    return strcmp(*a, *b);
+}
+
+size_t rm_distinct_texts(const char **texts, size_t count)
+{
+    size_t kept = 0;
+    qsort(texts, count, sizeof *texts, compare_texts);
+    for (size_t i = 0; i < count; i++) {
+        if (kept == 0 || strcmp(texts[i], texts[kept - 1]) != 0) {
+            texts[kept++] = texts[i];
+        }
+    }
+    return kept;
+}
+
+/* The different texts of the runs, sorted, and how many. */
+static size_t distinct(struct rm_page *page, const struct rm_subject *subjects, size_t count,
+                       text_fn text, const char ***ret_texts)
+{
+    const char **texts = rm_page_alloc(page, count, sizeof *texts);
+    *ret_texts = texts;
+    if (texts == NULL) {
+        return 0;
+    }
+    for (size_t i = 0; i < count; i++) {
+        texts[i] = text(page, subjects[i].run);
+    }
+    return rm_distinct_texts(texts, count);
+}
+
+static size_t distinct_labels(struct rm_page *page, const struct rm_subject *subjects, size_t count)
+{
+    const char **texts = rm_page_alloc(page, count, sizeof *texts);
+    for (size_t i = 0; texts != NULL && i < count; i++) {
+        texts[i] = subjects[i].label;
+    }
+    if (texts == NULL) {
+        return count;
+    }
+    return rm_distinct_texts(texts, count);
+}
+
+/* Labels by host, by name, or by both, as needed to distinguish the runs. */
+static void label_by_place(struct rm_page *page, struct rm_subject *subjects, size_t count)
+{
+    const char **unused;
+    size_t hosts = distinct(page, subjects, count, host_of, &unused);
+    size_t names = distinct(page, subjects, count, title_of, &unused);
+    for (size_t i = 0; i < count; i++) {
+        const char *host =
+            rm_page_shown_at_most(page, rm_subject_host(subjects[i].run), LABEL_CHARACTERS);
+        const char *name =
+            rm_page_shown_at_most(page, rm_run_title(subjects[i].run), LABEL_CHARACTERS);
+        bool by_host = (hosts == count && names < count) || (hosts > 1 && names == 1);
+        subjects[i].label = by_host      ? host
+                            : hosts == 1 ? name
+                                         : rm_page_print(page, "%s, %s", host, name);
+    }
+}
+
+/* Adds the rank if several runs have the same label and different ranks. */
+static void add_ranks(struct rm_page *page, struct rm_subject *subjects, size_t count)
+{
+    const char **before = rm_page_alloc(page, count, sizeof *before);
+    if (before == NULL || distinct_labels(page, subjects, count) == count) {
+        return;
+    }
+    bool have_ranks = true;
+    for (size_t i = 0; i < count; i++) {
+        const struct rm_fact *rank = rm_run_fact(subjects[i].run, "job", "rank");
+        before[i] = subjects[i].label;
+        have_ranks &= rank != NULL;
+        if (rank != NULL) {
+            subjects[i].label = rm_page_print(page, "%s, rank %s", before[i],
+                                              rm_run_fact_text(subjects[i].run, "job", "rank"));
+        }
+    }
+    if (!have_ranks || distinct_labels(page, subjects, count) < count) {
+        for (size_t i = 0; i < count; i++) {
+            subjects[i].label = before[i];
+        }
+    }
+}
+
+/* Numbers equal labels: "train.py", "train.py (2)". */
+static void add_numbers(struct rm_page *page, struct rm_subject *subjects, size_t count)
+{
+    const char **before = rm_page_alloc(page, count, sizeof *before);
+    for (size_t i = 0; before != NULL && i < count; i++) {
+        size_t number = 1;
+        before[i] = subjects[i].label;
+        for (size_t k = 0; k < i; k++) {
+            number += strcmp(before[k], before[i]) == 0 ? 1 : 0;
+        }
+        if (number > 1) {
+            subjects[i].label = rm_page_print(page, "%s (%zu)", before[i], number);
+        }
+    }
+}
+
+void rm_names_label(struct rm_subject *subjects, size_t count)
+{
+    struct rm_page *page = subjects[0].page;
+    label_by_place(page, subjects, count);
+    add_ranks(page, subjects, count);
+    add_numbers(page, subjects, count);
+}
+
+const double *rm_names_offsets(struct rm_page *page, const struct rm_subject *subjects,
+                               size_t count)
+{
+    double *offsets = rm_page_alloc(page, count, sizeof *offsets);
+    int64_t first = INT64_MAX;
+    double latest = 0.0, earliest_end = __builtin_inf();
+    for (size_t i = 0; i < count; i++) {
+        int64_t start = subjects[i].run->info.start_realtime_ns;
+        first = start < first ? start : first;
+    }
+    if (offsets == NULL || count < 2 || first <= 0) {
+        return NULL;
+    }
+    for (size_t i = 0; i < count; i++) {
+        offsets[i] = (double)(subjects[i].run->info.start_realtime_ns - first) / 1e9;
+        double end = offsets[i] + rm_subject_seconds(subjects[i].run);
+        latest = offsets[i] > latest ? offsets[i] : latest;
+        earliest_end = end < earliest_end ? end : earliest_end;
+    }
+    return latest < earliest_end ? offsets : NULL;
+}
+
+bool rm_names_are_of_a_job(struct rm_page *page, const struct rm_subject *subjects, size_t count)
+{
+    const char **jobs;
+    size_t different = distinct(page, subjects, count, job_of, &jobs);
+    return (different == 1 && jobs[0][0] != '\0') ||
+           rm_names_offsets(page, subjects, count) != NULL;
+}
+
+const char *rm_names_word(struct rm_page *page, const struct rm_subject *subjects, size_t count)
+{
+    const char **unused;
+    if (!rm_names_are_of_a_job(page, subjects, count)) {
+        return "run";
+    }
+    return distinct(page, subjects, count, host_of, &unused) == count ? "node" : "process";
+}
+
+const char *rm_names_words(struct rm_page *page, const struct rm_subject *subjects, size_t count)
+{
+    const char *word = rm_names_word(page, subjects, count);
+    return rm_page_print(page, "%s%s", word, strcmp(word, "process") == 0 ? "es" : "s");
+}
+
+const char *rm_names_meta(struct rm_page *page, const struct rm_subject *subjects, size_t count)
+{
+    const char **names, **starts;
+    size_t name_count = distinct(page, subjects, count, title_of, &names);
+    size_t start_count = distinct(page, subjects, count, start_of, &starts);
+    double longest = 0.0;
+    for (size_t i = 0; i < count; i++) {
+        double seconds = rm_subject_seconds(subjects[i].run);
+        longest = seconds > longest ? seconds : longest;
+    }
+    for (size_t i = 0; i < name_count; i++) {
+        names[i] = rm_page_shown(page, names[i]);
+    }
+    return rm_page_print(
+        page, "%zu %s of %s%s; from %s; the longest took %s", count,
+        rm_names_words(page, subjects, count),
+        rm_page_join(page, ", ", names, name_count < MOST_TITLES ? name_count : MOST_TITLES),
+        name_count > MOST_TITLES ? " and others" : "", start_count > 0 ? starts[0] : "",
+        rm_page_value(page, longest, "s"));
+}
+
+const char *rm_names_title(struct rm_page *page, const struct rm_subject *subjects, size_t count)
+{
+    const char **names;
+    if (count == 1) {
+        return rm_page_print(page, "%s on %s", rm_run_title(subjects[0].run),
+                             rm_subject_host(subjects[0].run));
+    }
+    size_t different = distinct(page, subjects, count, title_of, &names);
+    const char *words = rm_names_words(page, subjects, count);
+    const char *what = different == 0 ? ""
+                       : different == 1
+                           ? names[0]
+                           : rm_page_print(page, "%s and %zu more", names[0], different - 1);
+    const char *joint = strcmp(words, "nodes") == 0       ? " on "
+                        : strcmp(words, "processes") == 0 ? " in "
+                                                          : ": ";
+    return rm_page_print(page, "%s%s%zu %s", what, joint, count, words);
 }

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Owns what a page knows of one run before it shows anything of it: its figures in front, and why
- * something was not measured.
+ * Owns the data of one run that several builders need: its headline values, texts about it, and the
+ * reasons why values are missing; and of several runs, labels that distinguish them.
+ * Called by the builders and renderers.
  */
 #ifndef RM_VIEW_SUBJECT_H
 #define RM_VIEW_SUBJECT_H
 
 #include "run/run.h"
 #include "view/model.h"
-#include "view/profile_sums.h"
+#include "view/profile.h"
 
 #define RM_SUBJECT_QUIET 64
 
@@ -16,53 +17,57 @@ struct rm_subject {
     struct rm_page *page;
     const struct resmon_run *run;
     const struct rm_source_lines *sources; /* NULL: lines without their text */
-    const char *label;                     /* that tells it from the other runs of the page */
+    const char *label;                     /* distinguishes it from the other runs of the page */
     resmon_headline headline;
     bool has_energy;
     resmon_energy energy;
-    struct rm_profile_sums *sums;         /* NULL: there are no stacks */
-    struct rm_page_rows answers, remarks; /* view/answers.h */
-    size_t most_points;                   /* of a line, about */
-    size_t least_rows;                    /* between two of which power is told from joules */
+    struct rm_profile_sums *sums;         /* NULL: the run has no stacks */
+    struct rm_page_rows answers, remarks; /* rm_answers_figures(), rm_answers_remarks() */
+    size_t most_points;                   /* of a line in a chart, about */
+    size_t least_rows;                    /* distance of rows for rm_points_add_power() */
     double cpus;                          /* of the machine; 0: not known */
-    const char *quiet[RM_SUBJECT_QUIET];  /* charts of what was measured, and was nothing */
+    const char *quiet[RM_SUBJECT_QUIET];  /* titles of charts that are 0 throughout */
     size_t quiet_count;
 };
 
-/** Looks at a run; nothing is to be freed but the page. */
+/** Initializes a subject; freeing the page frees it. */
 void rm_subject_open(struct rm_subject *subject, struct rm_page *page, const struct resmon_run *run,
                      const struct rm_source_lines *sources, size_t most_points);
 
-/** The column of a metric without an instance that holds anything; NULL: there is none. */
+/* ---- values and reasons ---------------------------------------------------------------------- */
+
+/** The column of a metric without an instance, if it has values; else NULL. */
 const resmon_column *rm_subject_column(const struct rm_subject *subject, const char *metric);
 
-/** The highest value of that, 0 where there is none. */
+/** The maximum of that column, 0 without one. */
 double rm_subject_highest(const struct rm_subject *subject, const char *metric);
 
-/** The next column of a metric that holds anything, from *index on, which moves behind it. */
+/** The next column of a metric that has values, from *index on; *index moves behind it. */
 const resmon_column *rm_subject_next_instance(const struct rm_subject *subject, const char *metric,
                                               size_t *index);
 
-/** Why none of these metrics holds anything. */
+/** Why none of these metrics has values. */
 const char *rm_subject_why(const struct rm_subject *subject, const char *const *metrics,
                            size_t count);
 
-/** Why nothing is known of its energy. */
+/** Why the energy is not known. */
 const char *rm_subject_why_no_energy(const struct rm_subject *subject);
 
-/** What its carbon intensity is of: "country", "world"; "" when that is not known. */
+/** The basis of the carbon intensity: "country", "world"; "" if it is not known. */
 const char *rm_subject_basis(const struct rm_subject *subject);
 
-/** Where figures came from; NULL: there is no such source. */
+/** A source of the run by its name; NULL: there is none. */
 const resmon_run_source *rm_subject_source(const struct resmon_run *run, const char *name);
 
-/** What a table calls a column: "node.fs.used[/home]". */
+/* ---- texts about a run ----------------------------------------------------------------------- */
+
+/** The title of a column in tables: "node.fs.used[/home]". */
 const char *rm_subject_column_name(struct rm_page *page, const resmon_column *column);
 
-/** The host, or the job's name for the node. */
+/** The host name, or the job's name of the node. */
 const char *rm_subject_host(const struct resmon_run *run);
 
-/** "2026-11-22 01:47:03 UTC"; NULL: it cannot be told. */
+/** "2026-11-22 01:47:03 UTC"; NULL: it is not known. */
 const char *rm_subject_start(struct rm_page *page, const struct resmon_run *run);
 
 /** "stopped", "killed by SIGTERM", "failed: ValueError: no such column". */
@@ -70,13 +75,40 @@ const char *rm_subject_outcome(struct rm_page *page, const struct resmon_run *ru
 
 #define RM_SUBJECT_META 5
 
-/** "host", "2026-11-22 01:47:03 UTC", "3 min 20 s", "stopped", and the label, if it has one; how
- * many. */
+/** Sets "host", "2026-11-22 01:47:03 UTC", "3 min 20 s", "stopped", and the label, if there is one.
+ * Returns the number of texts. */
 size_t rm_subject_meta(const struct rm_subject *subject, const char *texts[RM_SUBJECT_META]);
 
 double rm_subject_seconds(const struct resmon_run *run);
 
-/** How far its charts reach: the last row may lie behind the end. */
+/** The length of the time axis of its charts: the last row may be later than the end. */
 double rm_subject_reach(const struct resmon_run *run);
+
+/* ---- several runs ---------------------------------------------------------------------------- */
+
+/** Sets the label of each run. */
+void rm_names_label(struct rm_subject *subjects, size_t count);
+
+/** Seconds from the start of the first run to the start of each; NULL if the runs do not overlap in
+ * time. */
+const double *rm_names_offsets(struct rm_page *page, const struct rm_subject *subjects,
+                               size_t count);
+
+/** Whether the runs are parts of one job, and not runs to compare. */
+bool rm_names_are_of_a_job(struct rm_page *page, const struct rm_subject *subjects, size_t count);
+
+/** "node", "process" (several on a host) or "run"; rm_names_words(): "nodes", "processes", "runs".
+ */
+const char *rm_names_word(struct rm_page *page, const struct rm_subject *subjects, size_t count);
+const char *rm_names_words(struct rm_page *page, const struct rm_subject *subjects, size_t count);
+
+/** "4 nodes of train.py; from 2026-11-22 01:47:03 UTC; the longest took 3 min 20 s". */
+const char *rm_names_meta(struct rm_page *page, const struct rm_subject *subjects, size_t count);
+
+/** The default title of the page: "train.py on 4 nodes". */
+const char *rm_names_title(struct rm_page *page, const struct rm_subject *subjects, size_t count);
+
+/** Sorts texts and removes duplicates.  Returns the number that is left. */
+size_t rm_distinct_texts(const char **texts, size_t count);
 
 #endif

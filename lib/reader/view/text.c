@@ -1,25 +1,24 @@
 /* SPDX-License-Identifier: MIT */
-#include "view/text.h"
+#include "view/renderers.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "base/columns.h"
 #include "base/compiler.h"
 #include "base/text.h"
 
 #define MOST_BYTES    ((size_t)256 << 20)
 #define GAP           2  /* in front of each column of a table */
-#define NAME_COLUMNS  44 /* of a name, indented; */
-#define SHORT_COLUMNS 24 /* on a page that is narrower than */
+#define NAME_COLUMNS  44 /* of a name with its indentation, */
+#define SHORT_COLUMNS 24 /* and on a terminal with fewer columns than */
 #define NARROW        90
 #define LEAST_WIDE    24 /* columns of long text beside others */
-#define LABEL_COLUMNS 8  /* of a row of answers */
+#define LABEL_COLUMNS 8  /* of a row of the brief report */
 #define VALUE_COLUMNS 11
 
 /* ---- lines ------------------------------------------------------------------------------ */
 
-/* Adds a piece of a line of which nothing is left that no terminal should see. */
+/* Adds a piece of a line, without control characters. */
 static void put(struct rm_buffer *out, const char *text, size_t bytes)
 {
     size_t begin = out->length;
@@ -37,8 +36,8 @@ static void end_line(struct rm_buffer *out)
     rm_buffer_puts(out, "\n");
 }
 
-/* How many bytes of a text stand on a line: up to the last space that fits, or into the word that
- * is longer than a line. */
+/* The bytes of a text that fit on a line: up to the last space, or a part of a word that is longer
+ * than a line. */
 static size_t bytes_of_line(const char *text, size_t columns)
 {
     size_t bytes = rm_columns_fit(text, columns, NULL);
@@ -52,7 +51,7 @@ static size_t bytes_of_line(const char *text, size_t columns)
     return at > strspn(text, " ") ? at : bytes > 0 ? bytes : 1;
 }
 
-/* A paragraph: `first` columns are taken on its first line, `indent` on the others. */
+/* A paragraph; `first` columns of its first line are used, and the others are indented. */
 static void put_paragraph(struct rm_buffer *out, const char *text, size_t first, size_t indent,
                           size_t width)
 {
@@ -71,7 +70,7 @@ static void put_paragraph(struct rm_buffer *out, const char *text, size_t first,
     }
 }
 
-/* "  text", broken with more indentation. */
+/* "  text", wrapped with more indentation. */
 static void put_remark(struct rm_buffer *out, const char *text, size_t width)
 {
     rm_buffer_spaces(out, 2);
@@ -80,18 +79,18 @@ static void put_remark(struct rm_buffer *out, const char *text, size_t width)
 
 /* ---- tables ----------------------------------------------------------------------------- */
 
-/* Where a table is being written. */
+/* A table while it is written. */
 struct layout {
     const struct rm_page_table *table;
     struct rm_buffer *out;
-    struct rm_buffer cell; /* as it is shown */
+    struct rm_buffer cell; /* text of the current cell */
     size_t width;
-    size_t columns[RM_PAGE_COLUMNS]; /* that are shown */
+    size_t columns[RM_PAGE_COLUMNS]; /* indexes of the visible ones */
     size_t count;
-    size_t widths[RM_PAGE_COLUMNS]; /* by place */
+    size_t widths[RM_PAGE_COLUMNS]; /* by visible column */
 };
 
-/* Columns that stand side by side: the first one, and [from, to) of the others. */
+/* Columns side by side: the first one, and [from, to) of the others. */
 struct span {
     size_t from, to;
 };
@@ -101,13 +100,13 @@ static const struct rm_page_column *column_at(const struct layout *layout, size_
     return &layout->table->columns[layout->columns[place]];
 }
 
-/* "  load_and_a_very_long_n..e ||": indented, cut in its middle, with its marks. */
+/* "  load_and_a_very_long_n..e ||": indented, shortened in its middle, with its marks. */
 static void make_name(struct layout *layout, const struct rm_page_cell *cell)
 {
     const size_t columns = layout->width < NARROW ? SHORT_COLUMNS : NAME_COLUMNS;
     const char *marks = cell->marks != NULL ? cell->marks : "";
     char name[1024], depth[16] = "";
-    bool is_deep = cell->depth >= columns / 4; /* no room to indent it: "[17] parse" */
+    bool is_deep = cell->depth >= columns / 4; /* too deep to be indented: "[17] parse" */
     if (is_deep) {
         (void)snprintf(depth, sizeof depth, "[%u] ", (unsigned)cell->depth);
     }
@@ -119,7 +118,7 @@ static void make_name(struct layout *layout, const struct rm_page_cell *cell)
     rm_buffer_printf(&layout->cell, "%s%s%s", depth, name, marks);
 }
 
-/* What is in a cell, or of row -1 above its column. */
+/* The text of a cell; row -1: the title of the column. */
 static const char *text_at(struct layout *layout, long row, size_t place)
 {
     const struct rm_page_column *column = column_at(layout, place);
@@ -152,7 +151,7 @@ static void measure(struct layout *layout)
     }
 }
 
-/* As many columns from `from` on as fit; at least one.  Long text takes the room that is left. */
+/* As many columns from `from` on as fit; at least one.  Long text gets the remaining width. */
 static struct span fitting(struct layout *layout, size_t from)
 {
     size_t used = GAP + layout->widths[0];
@@ -183,7 +182,7 @@ static bool has_cells(struct layout *layout, long row, struct span span)
     return false;
 }
 
-/* Returns the column behind it. */
+/* Returns the terminal column behind the cell; 0: the line has ended. */
 static size_t put_cell(struct layout *layout, long row, size_t place, size_t at)
 {
     const struct rm_page_column *column = column_at(layout, place);
@@ -251,8 +250,7 @@ static void put_table(struct rm_buffer *out, const struct rm_page_table *table, 
 
 /* ---- rows ------------------------------------------------------------------------------- */
 
-/* "  CPU          1.095 s   0.9 s user; ...": a clause that does not fit behind the others begins a
- * line. */
+/* "  CPU          1.095 s   0.9 s user; ...": a clause that does not fit begins a new line. */
 static void put_answer(struct rm_buffer *out, const struct rm_page_row *row, size_t width)
 {
     char head[256];
@@ -345,7 +343,7 @@ void rm_text_write(struct rm_buffer *out, const struct rm_page *page, size_t wid
         case RM_BLOCK_LIST:
             put_list(out, block->what, width);
             break;
-        default: /* tiles and drawings are for eyes */
+        default: /* tiles, charts and drawings are graphical */
             break;
         }
     }

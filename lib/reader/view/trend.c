@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "view/trend.h"
+#include "view/benchmarks.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/compiler.h"
 #include "view/html.h"
@@ -14,22 +12,17 @@
 
 /* ---- texts -------------------------------------------------------------------------------- */
 
-static void put_time(char text[32], int64_t realtime_ns)
+static const char *time_text(struct rm_page *page, const struct rm_trend_document *document)
 {
-    time_t seconds = (time_t)(realtime_ns / 1000000000);
-    struct tm parts;
-    text[0] = '\0';
-    if (realtime_ns > 0 && gmtime_r(&seconds, &parts) != NULL) {
-        (void)strftime(text, 32, "%Y-%m-%d %H:%M UTC", &parts);
-    }
+    return rm_page_time(page, document->realtime_ns, false);
 }
 
 static const char *title_of(struct rm_page *page, const struct rm_trend *trend)
 {
-    char first[32] = "", last[32] = "";
+    const char *first = "", *last = "";
     if (trend->count > 0) {
-        put_time(first, trend->documents[0].realtime_ns);
-        put_time(last, trend->documents[trend->count - 1].realtime_ns);
+        first = time_text(page, &trend->documents[0]);
+        last = time_text(page, &trend->documents[trend->count - 1]);
     }
     bool has_times = first[0] != '\0' && last[0] != '\0';
     return rm_page_print(page, "%zu benchmark%s%s%s%s%s", trend->count,
@@ -37,10 +30,9 @@ static const char *title_of(struct rm_page *page, const struct rm_trend *trend)
                          has_times ? first : "", has_times ? " to " : "", has_times ? last : "");
 }
 
-static const char *figure_text(struct rm_page *page, const struct rm_trend_series *series)
+static const char *series_name(struct rm_page *page, const struct rm_trend_series *series)
 {
-    return rm_page_print(page, "%s%s%s", rm_page_shown_at_most(page, series->path, 120),
-                         series->path[0] != '\0' ? ": " : "", rm_figures[series->figure].title);
+    return rm_figure_name(page, series->path, series->figure);
 }
 
 static const char *place_of(struct rm_page *page, const struct rm_trend_series *series)
@@ -56,8 +48,7 @@ static const char *place_of(struct rm_page *page, const struct rm_trend_series *
 
 static const char *document_text(struct rm_page *page, const struct rm_trend_document *document)
 {
-    char time[32];
-    put_time(time, document->realtime_ns);
+    const char *time = time_text(page, document);
     bool has_time = time[0] != '\0';
     return rm_page_print(page, "%s%s%s%s", rm_page_shown_at_most(page, document->label, 200),
                          has_time ? " (" : "", time, has_time ? ")" : "");
@@ -67,15 +58,13 @@ static const char *change_text(struct rm_page *page, const struct rm_trend *tren
                                const struct rm_trend_series *series,
                                const struct rm_trend_change *change)
 {
-    const char *unit = rm_figures[series->figure].unit, *by;
+    const char *unit = rm_figures[series->figure].unit;
     double percent = 100.0 * change->shift.value / change->before;
-    const char *sign = change->shift.value < 0.0 ? "-" : "+";
-    const char *amount =
-        rm_page_print(page, "%s%s", sign, rm_page_value(page, fabs(change->shift.value), unit));
-    by = change->before > 0.0 && isfinite(percent)
-             ? rm_page_print(page, "%s%s %% (%s)", sign, rm_page_fixed(page, fabs(percent), 1),
-                             amount)
-             : amount;
+    const char *by = rm_page_signed(page, change->shift.value, unit);
+    if (change->before > 0.0 && isfinite(percent)) {
+        by = rm_page_print(page, "%s%s %% (%s)", percent < 0.0 ? "-" : "+",
+                           rm_page_fixed(page, fabs(percent), 1), by);
+    }
     return rm_page_print(
         page, "at %s: %s, then %s: %s, p %s",
         document_text(page, &trend->documents[series->points[change->at].document]),
@@ -102,7 +91,7 @@ static bool is_first_of_place(const struct rm_trend *trend, size_t index)
 
 /* ---- the table ---------------------------------------------------------------------------- */
 
-/* Medians from low to high as eight levels, the last ones to the right. */
+/* The last medians as a line of characters in eight levels. */
 static void put_strip(char *text, const struct rm_trend_series *series)
 {
     static const char *const levels[] = {"_", ".", "-", "=", "*", "%", "#", "@"};
@@ -127,7 +116,7 @@ static void add_row(struct rm_page *page, struct rm_page_table *table,
     const char *unit = rm_figures[series->figure].unit;
     char text[STRIP_COLUMNS + 1];
     put_strip(text, series);
-    rm_page_set(&cells[0], figure_text(page, series));
+    rm_page_set(&cells[0], series_name(page, series));
     rm_page_set(&cells[1], rm_page_value(page, series->points[0].median.value, unit));
     rm_page_set(&cells[2],
                 rm_page_value(page, series->points[series->count - 1].median.value, unit));
@@ -136,37 +125,35 @@ static void add_row(struct rm_page *page, struct rm_page_table *table,
     rm_page_set(&cells[5], rm_page_print(page, "%s", text));
 }
 
-/* Of series `first` and those of the same place. */
+/* A table of series `first` and the others of the same command and machine, and their changes. */
 static void add_table(struct rm_page *page, const struct rm_trend *trend, size_t first)
 {
     static const char *const headings[] = {"", "first", "last", "benchmarks", "changes", "trend"};
     struct rm_page_table *table =
         rm_page_table_new(page, "trend", place_of(page, &trend->series[first]),
                           RM_HEADERS(headings, RM_ARRAY_LEN(headings), 1), trend->series_count);
-    struct rm_page_list *list = rm_page_alloc(page, 1, sizeof *list);
-    if (table == NULL || list == NULL) {
+    if (table == NULL) {
         return;
     }
     table->columns[5].is_left = true;
     table->columns[5].is_code = true;
+    (void)rm_page_add_table(page, table);
+    struct rm_page_list *list = rm_page_add_list(page, "");
     for (size_t i = first; i < trend->series_count; i++) {
         const struct rm_trend_series *series = &trend->series[i];
-        bool is_here = is_same_place(&trend->series[first], series);
-        if (is_here) {
+        if (is_same_place(&trend->series[first], series)) {
             add_row(page, table, series);
-        }
-        for (size_t k = 0; is_here && k < series->change_count; k++) {
-            rm_page_say(page, list, "%s %s", figure_text(page, series),
-                        change_text(page, trend, series, &series->changes[k]));
+            for (size_t k = 0; k < series->change_count; k++) {
+                rm_page_say(page, list, "%s %s", series_name(page, series),
+                            change_text(page, trend, series, &series->changes[k]));
+            }
         }
     }
-    (void)rm_page_add_table(page, table);
-    (void)rm_page_add(page, RM_BLOCK_LIST, "", list);
 }
 
 /* ---- charts ------------------------------------------------------------------------------- */
 
-/* Benchmarks from left to right, values upwards. */
+/* A chart of one series: benchmarks from left to right, values upwards. */
 struct chart {
     struct rm_page *page;
     struct rm_buffer *out;
@@ -180,7 +167,7 @@ static const char *value_text(const struct chart *chart, double value)
     return rm_page_value(chart->page, value, rm_figures[chart->series->figure].unit);
 }
 
-/* In percent: of benchmark `index` of the series, in the middle of its part. */
+/* The position of benchmark `index`, in percent from the left. */
 static double across(const struct chart *chart, double index)
 {
     return 100.0 * (index + 0.5) / (double)chart->series->count;
@@ -196,7 +183,7 @@ static void put_mark(const struct chart *chart, const char *class_name, double l
     rm_buffer_puts(out, "%");
 }
 
-/* The median, and a line for where it lies. */
+/* The median, and a line for its confidence interval. */
 static void put_point(const struct chart *chart, size_t index)
 {
     struct rm_buffer *out = chart->out;
@@ -216,7 +203,7 @@ static void put_point(const struct chart *chart, size_t index)
     rm_html_element(out, "", value_text(chart, median->value), "\"></i>");
 }
 
-/* From one change to the next. */
+/* The level between two changes. */
 static void put_level(const struct chart *chart, size_t first, size_t end, double value)
 {
     struct rm_buffer *out = chart->out;
@@ -258,21 +245,21 @@ static bool open_axis(struct chart *chart)
     double low = RM_NAN, high = RM_NAN;
     for (size_t i = 0; i < chart->series->count; i++) {
         const struct rm_between *median = &chart->series->points[i].median;
-        low = fmin(fmin(low, median->value), median->low); /* not of NaN */
+        low = fmin(fmin(low, median->value), median->low); /* ignores NaN */
         high = fmax(fmax(high, median->value), median->high);
     }
     return rm_axis_open(&chart->axis, low, high, rm_figures[chart->series->figure].unit);
 }
 
-static void draw(struct rm_buffer *out, const struct rm_page_block *block)
+static void draw(struct rm_buffer *out, const void *what)
 {
-    struct chart chart = *(const struct chart *)block->what;
+    struct chart chart = *(const struct chart *)what;
     const struct rm_trend_series *series = chart.series;
     chart.out = out;
     if (!open_axis(&chart)) {
         return;
     }
-    rm_html_element(out, "<figure><figcaption><b>", figure_text(chart.page, series),
+    rm_html_element(out, "<figure><figcaption><b>", series_name(chart.page, series),
                     "</b> <small>");
     rm_html_element(out, "", value_text(&chart, series->points[series->count - 1].median.value),
                     " now</small></figcaption><div class=trend>");
@@ -296,9 +283,7 @@ static void add_charts(struct rm_page *page, const struct rm_trend *trend, size_
         struct chart *chart = rm_page_alloc(page, 1, sizeof *chart);
         if (chart != NULL && is_same_place(&trend->series[first], &trend->series[i])) {
             *chart = (struct chart){.page = page, .trend = trend, .series = &trend->series[i]};
-            struct rm_page_block *block = rm_page_add(page, RM_BLOCK_DRAWING, "", chart);
-            block->draw = draw;
-            block->note = "plot";
+            rm_page_add_drawing(page, draw, chart)->note = "plot";
         }
     }
 }

@@ -9,32 +9,17 @@
 #include "base/status.h"
 #include "base/text.h"
 #include "os/outfile.h"
-#include "view/answers.h"
-#include "view/counters.h"
-#include "view/data.h"
-#include "view/energy.h"
-#include "view/facts.h"
-#include "view/flame.h"
-#include "view/headline.h"
-#include "view/heat.h"
-#include "view/html.h"
-#include "view/job.h"
-#include "view/lines.h"
-#include "view/markdown.h"
-#include "view/metrics.h"
-#include "view/names.h"
-#include "view/processes.h"
-#include "view/profile.h"
-#include "view/scopes.h"
-#include "view/text.h"
+#include "view/builders.h"
+#include "view/plots.h"
+#include "view/renderers.h"
 
 #define MOST_BYTES  ((size_t)256 << 20)
-#define FOLDED_FROM 5     /* runs */
-#define ROWS        12800 /* points of lines of all runs; of one at most */
-#define MOST_ROWS   800   /* of them, and at least */
-#define LEAST_ROWS  60
-#define DATA_ROWS   600   /* of one run as data */
-#define BOXES       16000 /* as ROWS, of flame graphs */
+#define FOLDED_FROM 5     /* runs: then each is collapsed */
+#define ROWS        12800 /* points of a line, summed over the runs; */
+#define MOST_ROWS   800   /* of one run, at most */
+#define LEAST_ROWS  60    /* and at least */
+#define DATA_ROWS   600   /* of one run in data */
+#define BOXES       16000 /* of flame graphs, likewise */
 #define MOST_BOXES  4000
 #define LEAST_BOXES 200
 #define EVERYTHING  ((size_t)SIZE_MAX >> 8)
@@ -45,7 +30,7 @@ bool rm_view_wants(const struct rm_report *view, uint64_t part)
            (view->terms->parts & part) != 0;
 }
 
-/* The part of `all` that each run has. */
+/* The share of each run of `all`. */
 static size_t part_of(size_t all, size_t count, size_t least, size_t most)
 {
     size_t part = all / count;
@@ -59,7 +44,7 @@ static enum rm_column_detail detail_of(const struct rm_report *view)
     return view->terms->form == RM_FORM_BRIEF ? RM_COLUMN_BRIEF : RM_COLUMN_FULL;
 }
 
-/* The brief report has no titles: what a table is of, the first column says. */
+/* Tables of the brief report have no titles: the first column has one. */
 static void add_table(const struct rm_report *view, struct rm_page_table *table)
 {
     if (table != NULL && view->terms->form == RM_FORM_BRIEF) {
@@ -70,28 +55,20 @@ static void add_table(const struct rm_report *view, struct rm_page_table *table)
 
 static void add_statement(struct rm_report *view, struct rm_subject *subject)
 {
-    struct rm_page_list *list = rm_page_alloc(view->page, 1, sizeof *list);
-    (void)rm_page_add(view->page, RM_BLOCK_LINE, rm_answers_statement(subject), NULL);
-    if (list != NULL) {
-        rm_answers_failure(subject, list);
-        (void)rm_page_add(view->page, RM_BLOCK_LIST, "", list);
-    }
+    (void)rm_page_add(view->page, RM_BLOCK_LINE, rm_headline_statement(subject), NULL);
+    rm_headline_failure(subject, rm_page_add_list(view->page, ""));
 }
 
 static void add_identity(struct rm_report *view, struct rm_subject *subject)
 {
-    struct rm_page_list *list = rm_page_alloc(view->page, 1, sizeof *list);
-    if (list != NULL) {
-        rm_answers_identity(subject, list);
-        (void)rm_page_add(view->page, RM_BLOCK_LIST, "", list);
-    }
+    rm_headline_identity(subject, rm_page_add_list(view->page, ""));
 }
 
 static void add_tiles(struct rm_report *view, struct rm_subject *subject)
 {
     if (rm_view_wants(view, RESMON_PAGE_FIGURES)) {
-        (void)rm_page_add(view->page, RM_BLOCK_TILES, "", rm_headline_tiles(view->page, subject));
-        (void)rm_page_add(view->page, RM_BLOCK_ROWS, "", rm_headline_answers(view->page, subject));
+        (void)rm_page_add(view->page, RM_BLOCK_TILES, "", rm_headline_tiles(subject));
+        (void)rm_page_add(view->page, RM_BLOCK_ROWS, "", rm_headline_answers(subject));
     }
 }
 
@@ -105,31 +82,11 @@ static void add_remarks(struct rm_report *view, struct rm_subject *subject)
     (void)rm_page_add(view->page, RM_BLOCK_ROWS, "", &subject->remarks);
 }
 
-static void add_nodes(struct rm_report *view, struct rm_subject *subject)
-{
-    add_table(view, rm_job_nodes(subject, detail_of(view), 0));
-}
-
 static void add_heat(struct rm_report *view, struct rm_subject *subject)
 {
     if (subject->run->node_count > 0) {
-        rm_page_add(view->page, RM_BLOCK_DRAWING, "", subject)->draw = rm_heat_draw;
+        (void)rm_page_add_drawing(view->page, rm_heat_draw, subject);
     }
-}
-
-static void add_over_ranks(struct rm_report *view, struct rm_subject *subject)
-{
-    add_table(view, rm_job_scopes(subject, detail_of(view)));
-}
-
-static void add_ranks(struct rm_report *view, struct rm_subject *subject)
-{
-    add_table(view, rm_job_ranks(subject, 0));
-}
-
-static void add_scopes(struct rm_report *view, struct rm_subject *subject)
-{
-    add_table(view, rm_scopes_table(subject, detail_of(view), 0));
 }
 
 static void add_charts(struct rm_report *view, struct rm_subject *subject)
@@ -142,18 +99,8 @@ static void add_charts(struct rm_report *view, struct rm_subject *subject)
 static void add_names(struct rm_report *view, struct rm_subject *subject)
 {
     if (subject->run->name_count < subject->run->scope_count) {
-        add_table(view, rm_scopes_table_by_name(subject, 0));
+        add_table(view, rm_scopes_table_by_name(subject, RM_COLUMN_FULL, 0));
     }
-}
-
-static void add_processes(struct rm_report *view, struct rm_subject *subject)
-{
-    add_table(view, rm_processes_table(view->page, subject->run, detail_of(view)));
-}
-
-static void add_counters(struct rm_report *view, struct rm_subject *subject)
-{
-    add_table(view, rm_counters_table(subject));
 }
 
 static void add_flame(struct rm_report *view, struct rm_subject *subject, int kind)
@@ -161,7 +108,7 @@ static void add_flame(struct rm_report *view, struct rm_subject *subject, int ki
     size_t boxes = part_of(BOXES, view->count, LEAST_BOXES, MOST_BOXES);
     const struct rm_flame *flame = rm_flame_of(subject, (size_t)kind, boxes);
     if (flame != NULL) {
-        rm_page_add(view->page, RM_BLOCK_DRAWING, "", flame)->draw = rm_flame_draw;
+        (void)rm_page_add_drawing(view->page, rm_flame_draw, flame);
     }
 }
 
@@ -212,7 +159,7 @@ static void add_metrics(struct rm_report *view, struct rm_subject *subject)
     }
 }
 
-/* Of several runs they stand side by side. */
+/* The values of several runs are in one table of all (add_all()); data have both. */
 static void add_node_values(struct rm_report *view, struct rm_subject *subject)
 {
     struct rm_page_table *tables[RM_NODE_TABLES];
@@ -222,16 +169,6 @@ static void add_node_values(struct rm_report *view, struct rm_subject *subject)
     for (size_t i = 0; i < count; i++) {
         add_folded(view, tables[i]);
     }
-}
-
-static void add_energy(struct rm_report *view, struct rm_subject *subject)
-{
-    add_table(view, rm_energy_table(subject));
-}
-
-static void add_tags(struct rm_report *view, struct rm_subject *subject)
-{
-    add_table(view, rm_tags_table(view->page, subject->run, 0));
 }
 
 static void add_missing(struct rm_report *view, struct rm_subject *subject)
@@ -244,7 +181,7 @@ static void add_missing(struct rm_report *view, struct rm_subject *subject)
     }
 }
 
-/* Beside each other, where there is room. */
+/* HTML places facts side by side. */
 static void add_fact(struct rm_report *view, const struct rm_page_table *table)
 {
     struct rm_page_block *block = rm_page_add_table(view->page, table);
@@ -278,36 +215,46 @@ enum {
     ALL = TEXT | PAGE,
 };
 
-/* All of a run, from top to bottom. */
+/* The parts of a run, from top to bottom. */
 static const struct part {
     unsigned forms;
     void (*add)(struct rm_report *view, struct rm_subject *subject);
+    rm_table_builder *build; /* if `add` is NULL: a table */
 } parts[] = {
-    {TEXT, add_statement},
-    {FULL, add_identity},
-    {PAGE, add_tiles},
-    {TEXT, add_answers},
-    {ALL, add_nodes},
-    {HTML, add_heat},
-    {ALL, add_over_ranks},
-    {FULL | HTML | DATA, add_ranks},
-    {ALL, add_scopes},
-    {HTML | DATA, add_charts},
-    {FULL | HTML | DATA, add_names},
-    {ALL, add_processes},
-    {FULL | PAGE, add_counters},
-    {FULL | HTML, add_checkpoints},
-    {FULL | PAGE, add_functions},
-    {FULL | HTML | DATA, add_stacks},
-    {FULL | HTML | DATA, add_metrics},
-    {FULL | HTML | DATA, add_node_values},
-    {FULL | PAGE, add_energy},
-    {FULL | HTML | DATA, add_tags},
-    {FULL | PAGE, add_missing},
-    {TEXT, add_remarks},
-    {FULL | HTML | DATA, add_cost},
-    {HTML | DATA, add_facts},
+    {TEXT, add_statement, NULL},
+    {FULL, add_identity, NULL},
+    {PAGE, add_tiles, NULL},
+    {TEXT, add_answers, NULL},
+    {ALL, NULL, rm_job_nodes},
+    {HTML, add_heat, NULL},
+    {ALL, NULL, rm_job_scopes},
+    {FULL | HTML | DATA, NULL, rm_job_ranks},
+    {ALL, NULL, rm_scopes_table},
+    {HTML | DATA, add_charts, NULL},
+    {FULL | HTML | DATA, add_names, NULL},
+    {ALL, NULL, rm_processes_table},
+    {FULL | PAGE, NULL, rm_counters_table},
+    {FULL | HTML, add_checkpoints, NULL},
+    {FULL | PAGE, add_functions, NULL},
+    {FULL | HTML | DATA, add_stacks, NULL},
+    {FULL | HTML | DATA, add_metrics, NULL},
+    {FULL | HTML | DATA, add_node_values, NULL},
+    {FULL | PAGE, NULL, rm_energy_table},
+    {FULL | HTML | DATA, NULL, rm_tags_table},
+    {FULL | PAGE, add_missing, NULL},
+    {TEXT, add_remarks, NULL},
+    {FULL | HTML | DATA, add_cost, NULL},
+    {HTML | DATA, add_facts, NULL},
 };
+
+static void add_part(struct rm_report *view, struct rm_subject *subject, const struct part *part)
+{
+    if (part->add != NULL) {
+        part->add(view, subject);
+    } else {
+        add_table(view, part->build(subject, detail_of(view), 0));
+    }
+}
 
 static void add_run(struct rm_report *view, size_t number)
 {
@@ -323,7 +270,7 @@ static void add_run(struct rm_report *view, size_t number)
         bool is_table = parts[i].add != add_tiles && parts[i].add != add_charts;
         if ((parts[i].forms & view->terms->form) != 0 &&
             (!is_table || rm_view_wants(view, RESMON_PAGE_TABLES))) {
-            parts[i].add(view, subject);
+            add_part(view, subject, &parts[i]);
         }
     }
 }
@@ -339,7 +286,7 @@ static void add_all(struct rm_report *view)
         rm_names_meta(page, view->subjects, view->count);
     if (rm_view_wants(view, RESMON_PAGE_FIGURES)) {
         (void)rm_page_add(page, RM_BLOCK_TILES, "",
-                          rm_headline_tiles_of_all(page, view->subjects, view->count, is_job));
+                          rm_headline_tiles_of_all(view->subjects, view->count, is_job));
     }
     if (rm_view_wants(view, RESMON_PAGE_TABLES)) {
         add_table(view, rm_headline_table(view->subjects, view->count, is_job));
@@ -394,15 +341,6 @@ static void open_subjects(struct rm_report *view, const struct rm_source_lines *
     }
 }
 
-static void close_subjects(struct rm_report *view)
-{
-    for (size_t i = 0; i < view->count; i++) {
-        if (view->subjects[i].sums != NULL) {
-            rm_profile_sums_free(view->subjects[i].sums);
-        }
-    }
-}
-
 static resmon_status result_of(const struct rm_buffer *out, const struct rm_page *page)
 {
     if (out->status == RESMON_ERANGE) {
@@ -434,7 +372,7 @@ resmon_status rm_view_render(struct rm_buffer *out, struct rm_page *page,
                              const struct rm_render *render)
 {
     if (page->is_broken) {
-        /* What there is of it is of no use. */
+        /* An incomplete page is not written. */
     } else if (render->form == RM_FORM_HTML) {
         rm_html_write_compared(out, page, render->meta, render->subjects, render->count);
     } else if (render->form == RM_FORM_MARKDOWN) {
@@ -447,27 +385,51 @@ resmon_status rm_view_render(struct rm_buffer *out, struct rm_page *page,
     return status;
 }
 
-resmon_status rm_view_write(struct rm_buffer *out, const struct rm_view_terms *terms)
+/* Writes what `write` makes of the runs, unless the page is broken. */
+static resmon_status write_report(struct rm_buffer *out, const struct rm_view_terms *terms,
+                                  resmon_status (*write)(struct rm_buffer *out,
+                                                         struct rm_report *view,
+                                                         const void *context),
+                                  const void *context)
 {
     struct rm_page page = {.title = ""};
     struct rm_source_files files = {0};
     const struct rm_source_lines sources = rm_source_lines_of(&files);
     struct rm_report view = {.page = &page, .terms = terms};
+    resmon_status status = RESMON_OK;
     open_subjects(&view, &sources);
-    if (view.count > 1) {
-        add_all(&view);
-    }
-    for (size_t i = 0; i < view.count; i++) {
-        add_run(&view, i);
-    }
     if (!page.is_broken) {
-        render(out, &view);
+        status = write(out, &view, context);
     }
-    resmon_status status = result_of(out, &page);
-    close_subjects(&view);
+    status = page.is_broken || status == RESMON_OK ? result_of(out, &page) : status;
+    for (size_t i = 0; i < view.count; i++) {
+        if (view.subjects[i].sums != NULL) {
+            rm_profile_sums_free(view.subjects[i].sums);
+        }
+    }
     rm_page_free(&page);
     rm_source_files_free(&files);
     return status;
+}
+
+static resmon_status write_parts(struct rm_buffer *out, struct rm_report *view, const void *context)
+{
+    (void)context;
+    if (view->count > 1) {
+        add_all(view);
+    }
+    for (size_t i = 0; i < view->count; i++) {
+        add_run(view, i);
+    }
+    if (!view->page->is_broken) {
+        render(out, view);
+    }
+    return RESMON_OK;
+}
+
+resmon_status rm_view_write(struct rm_buffer *out, const struct rm_view_terms *terms)
+{
+    return write_report(out, terms, write_parts, NULL);
 }
 
 static resmon_status write_text(const struct rm_output *output, const void *text_)
@@ -488,100 +450,40 @@ resmon_status rm_view_save(const char *path, const struct rm_view_terms *terms)
     return status;
 }
 
+static resmon_status write_lines(struct rm_buffer *out, struct rm_report *view,
+                                 const void *function)
+{
+    resmon_status status = rm_profile_add_wanted(&view->subjects[0], function);
+    rm_text_write(out, view->page, view->terms->width);
+    return status;
+}
+
 resmon_status rm_view_lines(struct rm_buffer *out, const struct resmon_run *run,
                             const char *function, size_t width)
 {
-    const struct rm_view_terms terms = {.runs = &run, .count = 1, .form = RM_FORM_FULL};
-    struct rm_page page = {.title = ""};
-    struct rm_source_files files = {0};
-    const struct rm_source_lines sources = rm_source_lines_of(&files);
-    struct rm_report view = {.page = &page, .terms = &terms};
-    resmon_status status = RESMON_ENOMEM;
-    open_subjects(&view, &sources);
-    if (!page.is_broken) {
-        status = rm_profile_add_wanted(&view.subjects[0], function);
-        rm_text_write(out, &page, width);
-    }
-    status = page.is_broken || status == RESMON_OK ? result_of(out, &page) : status;
-    close_subjects(&view);
-    rm_page_free(&page);
-    rm_source_files_free(&files);
-    return status;
+    const struct rm_view_terms terms = {
+        .runs = &run, .count = 1, .form = RM_FORM_FULL, .width = width};
+    return write_report(out, &terms, write_lines, function);
 }
 
 /* ---- one table -------------------------------------------------------------------------- */
 
-static struct rm_page_table *scopes_alone(struct rm_subject *subject)
-{
-    return rm_scopes_table(subject, RM_COLUMN_FULL, EVERYTHING);
-}
-
-static struct rm_page_table *scope_names_alone(struct rm_subject *subject)
-{
-    return rm_scopes_table_by_name(subject, EVERYTHING);
-}
-
-static struct rm_page_table *metrics_alone(struct rm_subject *subject)
-{
-    return rm_metrics_all(subject->page, subject->run);
-}
-
-static struct rm_page_table *tags_alone(struct rm_subject *subject)
-{
-    return rm_tags_table(subject->page, subject->run, EVERYTHING);
-}
-
-static struct rm_page_table *sources_alone(struct rm_subject *subject)
-{
-    return rm_sources_table(subject->page, subject->run);
-}
-
-static struct rm_page_table *facts_alone(struct rm_subject *subject)
-{
-    return rm_facts_all(subject->page, subject->run);
-}
-
-static struct rm_page_table *energy_alone(struct rm_subject *subject)
-{
-    return subject->has_energy ? rm_energy_all(subject->page, subject->run) : NULL;
-}
-
-static struct rm_page_table *processes_alone(struct rm_subject *subject)
-{
-    return subject->run->process_count > 0 ? rm_processes_all(subject->page, subject->run) : NULL;
-}
-
-static struct rm_page_table *nodes_alone(struct rm_subject *subject)
-{
-    return rm_job_nodes(subject, RM_COLUMN_FULL, EVERYTHING);
-}
-
-static struct rm_page_table *ranks_alone(struct rm_subject *subject)
-{
-    return rm_job_ranks(subject, EVERYTHING);
-}
-
-static struct rm_page_table *catalogue(struct rm_subject *subject)
-{
-    return rm_metrics_catalogue(subject->page);
-}
-
-/* The last one needs no run. */
+/* The catalogue, the last one, needs no run. */
 static const struct alone {
-    const char *name, *matched; /* the column that a match is looked for in */
-    struct rm_page_table *(*make)(struct rm_subject *subject);
+    const char *name, *matched; /* the key of the column that is searched for a match */
+    rm_table_builder *build;
 } alone[] = {
-    {"metrics", "metric", metrics_alone},
-    {"scopes", "name", scopes_alone},
-    {"scope_names", "name", scope_names_alone},
-    {"tags", "label", tags_alone},
-    {"sources", "source", sources_alone},
-    {"facts", "key", facts_alone},
-    {"energy", "component", energy_alone},
-    {"processes", "name", processes_alone},
-    {"nodes", "name", nodes_alone},
-    {"ranks", "node", ranks_alone},
-    {RM_TABLE_CATALOGUE, "name", catalogue},
+    {"metrics", "metric", rm_metrics_all},
+    {"scopes", "name", rm_scopes_table},
+    {"scope_names", "name", rm_scopes_table_by_name},
+    {"tags", "label", rm_tags_table},
+    {"sources", "source", rm_sources_table},
+    {"facts", "key", rm_facts_all},
+    {"energy", "component", rm_energy_table},
+    {"processes", "name", rm_processes_table},
+    {"nodes", "name", rm_job_nodes},
+    {"ranks", "node", rm_job_ranks},
+    {RM_TABLE_CATALOGUE, "name", rm_metrics_catalogue},
 };
 
 const char *rm_view_table_name(size_t index)
@@ -589,10 +491,10 @@ const char *rm_view_table_name(size_t index)
     return index < RM_ARRAY_LEN(alone) ? alone[index].name : NULL;
 }
 
-/* Of the catalogue, one of several words. */
+/* In the catalogue, `match` is a list of words, of which one must match. */
 static bool is_matching(const struct alone *one, const char *text, const char *match)
 {
-    if (one->make != catalogue || match[0] == '\0') {
+    if (one->build != rm_metrics_catalogue || match[0] == '\0') {
         return strstr(text, match) != NULL;
     }
     for (size_t length; *match != '\0'; match += length + strspn(match + length, " ")) {
@@ -637,19 +539,21 @@ resmon_status rm_view_table(struct rm_buffer *out, const struct resmon_run *run,
     if (run != NULL) {
         rm_subject_open(&subject, &page, run, NULL, 1);
     }
-    struct rm_page_table *table = alone[at].make(&subject);
+    struct rm_page_table *table = alone[at].build(&subject, RM_COLUMN_FULL, EVERYTHING);
     if (table != NULL) {
         keep_matching(table, &alone[at], terms->match);
         table->lead = "";
     }
     if (terms->form == RM_FORM_DATA) {
         rm_data_write_table(out, table);
-    } else if (table != NULL && table->count > 0 && terms->form == RM_FORM_HTML) {
+    } else if (table == NULL || table->count == 0) {
+        /* These forms write nothing. */
+    } else if (terms->form == RM_FORM_HTML) {
         rm_html_table(out, table, NULL);
-    } else if (table != NULL && table->count > 0 && terms->form == RM_FORM_MARKDOWN) {
+    } else if (terms->form == RM_FORM_MARKDOWN) {
         table->title = "";
         rm_markdown_table(out, table, SIZE_MAX);
-    } else if (table != NULL && table->count > 0) {
+    } else {
         rm_text_table(out, table, terms->width);
     }
     resmon_status status = result_of(out, &page);

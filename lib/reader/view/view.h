@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Owns what is shown of runs in which form, and in which order: the one list of its parts.
+ * Owns reports about runs: the one list of their parts, with the forms that each part is in.
+ * Called by api/report.c and api/merge.c; reports about groups of runs are in view/benchmarks.h.
  */
 #ifndef RM_VIEW_VIEW_H
 #define RM_VIEW_VIEW_H
 
 #include "view/subject.h"
 
-/* Forms, as bits: a part is in some of them. */
+/* Forms of a report, as bits: each part is in some of them. */
 enum rm_form {
     RM_FORM_BRIEF = 1, /* text */
     RM_FORM_FULL = 2,
@@ -16,17 +17,16 @@ enum rm_form {
     RM_FORM_DATA = 16,
 };
 
-/* What the caller says. */
 struct rm_view_terms {
     const struct resmon_run *const *runs;
     size_t count;
-    const char *title; /* NULL: what was run, and where */
+    const char *title; /* NULL: the programs and hosts */
     enum rm_form form;
     uint64_t parts; /* of data: RESMON_PAGE_*; 0: all */
     size_t width;   /* of text, in columns */
 };
 
-/* Runs that are shown. */
+/* A report while it is built. */
 struct rm_report {
     struct rm_page *page;
     const struct rm_view_terms *terms;
@@ -34,29 +34,29 @@ struct rm_report {
     size_t count;
 };
 
-/** Whether it has a part of data; other forms have all. */
+/** Whether data contain a part; other forms contain all parts. */
 bool rm_view_wants(const struct rm_report *view, uint64_t part);
 
-/** Appends the runs.  RESMON_ERANGE: more than the buffer may hold; RESMON_ENOMEM. */
+/** Appends the report.  RESMON_ERANGE: it is larger than the buffer may grow; RESMON_ENOMEM. */
 resmon_status rm_view_write(struct rm_buffer *out, const struct rm_view_terms *terms);
 
-/** Writes them to `path` (expanded by the caller), atomically. */
+/** Writes the report to `path` (expanded by the caller), atomically. */
 resmon_status rm_view_save(const char *path, const struct rm_view_terms *terms);
 
-/** Appends tables by line, of one function or (NULL) of the hot ones.  RESMON_ENOENT. */
+/** Appends tables by line, of one function or (NULL) of the hot functions.  RESMON_ENOENT. */
 resmon_status rm_view_lines(struct rm_buffer *out, const struct resmon_run *run,
                             const char *function, size_t width);
 
-/* How a page that is not about runs alone is written. */
+/* How rm_view_render() writes a page. */
 struct rm_render {
     enum rm_form form;           /* FULL: text; HTML, MARKDOWN */
     size_t width;                /* 0: RESMON_REPORT_WIDTH */
-    const char *meta;            /* below the title of HTML; "" */
+    const char *meta;            /* the line below the title of HTML; "" */
     struct rm_subject *subjects; /* of charts, or none */
     size_t count;
 };
 
-/** Appends a page and frees it.  RESMON_ENOMEM. */
+/** Appends a page that is not a report of runs only, and frees it.  RESMON_ENOMEM. */
 resmon_status rm_view_render(struct rm_buffer *out, struct rm_page *page,
                              const struct rm_render *render);
 
@@ -67,14 +67,18 @@ struct rm_table_terms {
     size_t width;
 };
 
-#define RM_TABLE_CATALOGUE "catalogue" /* what there is to measure: of no run */
+#define RM_TABLE_CATALOGUE "catalogue" /* all metrics of the library; needs no run */
 
-/** The tables that can be had alone; NULL past the last. */
+/** The names of the tables for rm_view_table(); NULL past the last. */
 const char *rm_view_table_name(size_t index);
 
 /** Appends one table with all of its rows; `run` NULL: the catalogue.  RESMON_ENOENT: there is no
  * such table. */
 resmon_status rm_view_table(struct rm_buffer *out, const struct resmon_run *run,
                             const struct rm_table_terms *terms);
+
+/** Appends a job in the format of seff, the tool of Slurm's contribs that many sites have; lines
+ * without known values are left out.  (advice.c) */
+void rm_seff_write(struct rm_buffer *buffer, const struct resmon_run *run);
 
 #endif

@@ -20,18 +20,15 @@
 #include "api/plan.h"
 #include "base/alloc.h"
 #include "base/compiler.h"
-#include "base/exit_status.h"
 #include "base/fork.h"
-#include "base/keep_errno.h"
 #include "base/status.h"
 #include "base/text.h"
 #include "base/thread.h"
 #include "engine/monitor.h"
-#include "os/end_signals.h"
 #include "os/kept.h"
+#include "os/program.h"
 #include "os/reader.h"
-#include "os/signal_guard.h"
-#include "scope/forked.h"
+#include "scope/session.h"
 #include "setup/options.h"
 
 /* Set by the constructor, and cleared under the lock when the program exits. */
@@ -126,6 +123,12 @@ static uint64_t width_of_terminal(void)
     return size.ws_col < RESMON_REPORT_LEAST_WIDTH ? RESMON_REPORT_LEAST_WIDTH : size.ws_col;
 }
 
+static void print_and_free(char *text)
+{
+    print(text, strlen(text));
+    resmon_text_free(text);
+}
+
 static void print_summary(const resmon_run *run)
 {
     char *text = NULL;
@@ -137,18 +140,16 @@ static void print_summary(const resmon_run *run)
     const struct rm_reader *reader = rm_reader();
     if (reader == NULL || reader->report_text(run, &options, &text) != RESMON_OK) {
         say("no summary: ", resmon_last_error(), "");
-        return;
+    } else {
+        print_and_free(text);
     }
-    print(text, strlen(text));
-    resmon_text_free(text);
 }
 
 static void print_help(void)
 {
     char *text = NULL;
     if (resmon_option_text(&text) == RESMON_OK) {
-        print(text, strlen(text));
-        resmon_text_free(text);
+        print_and_free(text);
     }
 }
 
@@ -161,10 +162,9 @@ static void print_lines(const resmon_run *run)
     if (reader == NULL ||
         reader->report_lines(run, function[0] != '\0' ? function : NULL, &text) != RESMON_OK) {
         say("no tables by line: ", resmon_last_error(), "");
-        return;
+    } else {
+        print_and_free(text);
     }
-    print(text, strlen(text));
-    resmon_text_free(text);
 }
 
 /* ---- sinks ------------------------------------------------------------------------------ */
@@ -516,7 +516,7 @@ static bool is_set(const char *text)
 #define LEAST          "domains=process+tree+cpu+energy,interval=1s,rows=2,tags=16"
 #define LEAST_OF_CHILD LEAST ",scope_paths=256,scope_threads=32" /* there may be many */
 
-static bool start_for(const struct rm_asked *asked, const char *text, bool is_child)
+static bool start_for(const struct rm_run_request *asked, const char *text, bool is_child)
 {
     is_quiet = !is_set(text);
     const char *first = !is_quiet ? asked->options : is_child ? LEAST_OF_CHILD : LEAST;
@@ -540,13 +540,13 @@ static bool start_for(const struct rm_asked *asked, const char *text, bool is_ch
 static bool start_in_child(void)
 {
     static const pthread_mutex_t free_lock = PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP;
-    struct rm_asked asked;
+    struct rm_run_request asked;
     finish_lock = free_lock;
     end_lock = free_lock;
     owner = 0;
     monitor = NULL;
     plan = NULL;
-    if (!rm_asked_find(&asked) || !start_for(&asked, NULL, true)) {
+    if (!rm_run_request_read(&asked) || !start_for(&asked, NULL, true)) {
         release();
         return false;
     }
@@ -566,8 +566,8 @@ __attribute__((constructor)) void rm_autorun_load(void)
     }
     is_loaded = true;
     const char *text = secure_getenv("RESMON");
-    struct rm_asked asked = {.options = ""};
-    bool is_asked = rm_asked_find(&asked);
+    struct rm_run_request asked = {.options = ""};
+    bool is_asked = rm_run_request_read(&asked);
     if (!is_set(text) && !is_asked) {
         return;
     }

@@ -7,7 +7,6 @@
 #include <math.h>
 
 #include "base/clock.h"
-#include "base/keep_errno.h"
 #include "base/status.h"
 #include "base/struct_size.h"
 #include "engine/monitor.h"

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/keep_errno.h"
 #include "base/status.h"
 #include "base/struct_size.h"
 #include "job/detect.h"

@@ -14,7 +14,6 @@
 #include "api/plan.h"
 #include "base/alloc.h"
 #include "base/compiler.h"
-#include "base/keep_errno.h"
 #include "base/status.h"
 #include "base/struct_size.h"
 #include "base/text.h"

@@ -10,7 +10,6 @@
 #include "base/alloc.h"
 #include "base/buffer.h"
 #include "base/compiler.h"
-#include "base/keep_errno.h"
 #include "base/status.h"
 #include "base/struct_size.h"
 #include "base/thread.h"
@@ -18,14 +17,13 @@
 #include "format/csv.h"
 #include "format/document.h"
 #include "job/path_pattern.h"
+#include "os/file.h"
 #include "os/identity.h"
-#include "os/infile.h"
 #include "record/recording.h"
 #include "run/headline.h"
 #include "run/record.h"
 #include "run/run.h"
 #include "run/scope_sums.h"
-#include "sink/emissions.h"
 #include "sink/sinks.h"
 #include "store/block.h"
 
@@ -237,27 +235,38 @@ static resmon_status check(const resmon_run *run, size_t index, size_t count, co
                : rm_error(RESMON_ENOENT, "there is no %s %zu: the run has %zu", what, index, count);
 }
 
-/* The records of a list of the run. */
-struct list {
-    const char *what; /* one of them */
-    const void *first;
-    size_t count, stride;
-    struct rm_struct_size size;
-};
+/* ---- lists of records ------------------------------------------------------------------------ */
 
-static resmon_status give(const resmon_run *run, size_t index, struct list list, void *ret_record)
-{
-    resmon_status status = check(run, index, list.count, list.what);
-    return status == RESMON_OK ? rm_struct_give((const char *)list.first + index * list.stride,
-                                                list.size, ret_record)
-                               : status;
-}
+/* The lists of a run: ROW(name, list, count, type, what).  Each row makes resmon_run_<name>_count()
+ * and resmon_run_get_<name>(). */
+#define RECORD_LISTS(ROW)                                                 \
+    ROW(tag, tags, tag_count, resmon_run_tag, "tag")                      \
+    ROW(line, lines, line_count, resmon_run_line, "line")                 \
+    ROW(process, processes, process_count, resmon_run_process, "process") \
+    ROW(node, nodes, node_count, resmon_run_node, "node")                 \
+    ROW(rank, ranks, rank_count, resmon_run_rank, "rank")                 \
+    ROW(source, sources, source_count, resmon_run_source, "source")       \
+    ROW(scope, scopes, scope_count, resmon_run_scope, "scope")            \
+    ROW(scope_name, names, name_count, resmon_run_scope, "scope name")    \
+    ROW(counter, counters, counter_count, resmon_run_counter, "counter")  \
+    ROW(column, columns, column_count, resmon_column, "column")
 
-#define GIVE(run, index, list_, count_, type, ret_record, what_)                               \
-    give(run, index,                                                                           \
-         (struct list){what_, (run) != NULL ? (run)->list_ : NULL,                             \
-                       (run) != NULL ? (run)->count_ : 0, sizeof(type), RM_STRUCT_SIZE(type)}, \
-         ret_record)
+#define ACCESSORS(name, list, count, type, what)                                               \
+    size_t resmon_run_##name##_count(const resmon_run *run)                                    \
+    {                                                                                          \
+        return run != NULL ? run->count : 0;                                                   \
+    }                                                                                          \
+    resmon_status resmon_run_get_##name(const resmon_run *run, size_t index, type *ret_record) \
+    {                                                                                          \
+        resmon_status status = check(run, index, resmon_run_##name##_count(run), what);        \
+        return status == RESMON_OK                                                             \
+                   ? rm_struct_give(&run->list[index], RM_STRUCT_SIZE(type), ret_record)       \
+                   : status;                                                                   \
+    }
+
+RECORD_LISTS(ACCESSORS)
+
+/* ---- other accessors ------------------------------------------------------------------------- */
 
 resmon_status resmon_run_get_info(const resmon_run *run, resmon_run_info *ret_info)
 {
@@ -298,78 +307,6 @@ resmon_status resmon_run_get_fact(const resmon_run *run, size_t index,
     return rm_struct_give(&result, RM_STRUCT_SIZE(resmon_run_fact_entry), ret_fact);
 }
 
-size_t resmon_run_tag_count(const resmon_run *run)
-{
-    return run != NULL ? run->tag_count : 0;
-}
-
-resmon_status resmon_run_get_tag(const resmon_run *run, size_t index, resmon_run_tag *ret_tag)
-{
-    return GIVE(run, index, tags, tag_count, resmon_run_tag, ret_tag, "tag");
-}
-
-size_t resmon_run_line_count(const resmon_run *run)
-{
-    return run != NULL ? run->line_count : 0;
-}
-
-resmon_status resmon_run_get_line(const resmon_run *run, size_t index, resmon_run_line *ret_line)
-{
-    return GIVE(run, index, lines, line_count, resmon_run_line, ret_line, "line");
-}
-
-size_t resmon_run_process_count(const resmon_run *run)
-{
-    return run != NULL ? run->process_count : 0;
-}
-
-resmon_status resmon_run_get_process(const resmon_run *run, size_t index,
-                                     resmon_run_process *ret_process)
-{
-    return GIVE(run, index, processes, process_count, resmon_run_process, ret_process, "process");
-}
-
-size_t resmon_run_node_count(const resmon_run *run)
-{
-    return run != NULL ? run->node_count : 0;
-}
-
-resmon_status resmon_run_get_node(const resmon_run *run, size_t index, resmon_run_node *ret_node)
-{
-    return GIVE(run, index, nodes, node_count, resmon_run_node, ret_node, "node");
-}
-
-size_t resmon_run_rank_count(const resmon_run *run)
-{
-    return run != NULL ? run->rank_count : 0;
-}
-
-resmon_status resmon_run_get_rank(const resmon_run *run, size_t index, resmon_run_rank *ret_rank)
-{
-    return GIVE(run, index, ranks, rank_count, resmon_run_rank, ret_rank, "rank");
-}
-
-size_t resmon_run_source_count(const resmon_run *run)
-{
-    return run != NULL ? run->source_count : 0;
-}
-
-resmon_status resmon_run_get_source(const resmon_run *run, size_t index,
-                                    resmon_run_source *ret_source)
-{
-    return GIVE(run, index, sources, source_count, resmon_run_source, ret_source, "source");
-}
-
-size_t resmon_run_scope_count(const resmon_run *run)
-{
-    return run != NULL ? run->scope_count : 0;
-}
-
-resmon_status resmon_run_get_scope(const resmon_run *run, size_t index, resmon_run_scope *ret_scope)
-{
-    return GIVE(run, index, scopes, scope_count, resmon_run_scope, ret_scope, "scope");
-}
-
 resmon_status resmon_run_get_scope_spread(const resmon_run *run, size_t index,
                                           resmon_scope_spread *ret_spread)
 {
@@ -386,28 +323,6 @@ const double *resmon_run_scope_walls(const resmon_run *run, size_t index)
     return index < resmon_run_scope_count(run) && run->rank_walls != NULL
                ? rm_run_rank_walls(run, index)
                : NULL;
-}
-
-size_t resmon_run_scope_name_count(const resmon_run *run)
-{
-    return run != NULL ? run->name_count : 0;
-}
-
-resmon_status resmon_run_get_scope_name(const resmon_run *run, size_t index,
-                                        resmon_run_scope *ret_scope)
-{
-    return GIVE(run, index, names, name_count, resmon_run_scope, ret_scope, "scope name");
-}
-
-size_t resmon_run_counter_count(const resmon_run *run)
-{
-    return run != NULL ? run->counter_count : 0;
-}
-
-resmon_status resmon_run_get_counter(const resmon_run *run, size_t index,
-                                     resmon_run_counter *ret_counter)
-{
-    return GIVE(run, index, counters, counter_count, resmon_run_counter, ret_counter, "counter");
 }
 
 size_t resmon_run_event_count(const resmon_run *run)
@@ -437,19 +352,9 @@ resmon_status resmon_run_get_event(const resmon_run *run, size_t index, resmon_r
 
 /* ---- table ------------------------------------------------------------------------------ */
 
-size_t resmon_run_column_count(const resmon_run *run)
-{
-    return run != NULL ? run->column_count : 0;
-}
-
 size_t resmon_run_row_count(const resmon_run *run)
 {
     return run != NULL ? run->row_count : 0;
-}
-
-resmon_status resmon_run_get_column(const resmon_run *run, size_t index, resmon_column *ret_column)
-{
-    return GIVE(run, index, columns, column_count, resmon_column, ret_column, "column");
 }
 
 resmon_status resmon_run_find_column(const resmon_run *run, const char *metric,

@@ -4,7 +4,6 @@
 
 #include <math.h>
 
-#include "base/keep_errno.h"
 #include "base/status.h"
 #include "base/struct_size.h"
 #include "run/run.h"
@@ -23,18 +22,25 @@ static resmon_status null_run(void)
     return rm_error(RESMON_EINVAL, "the run is NULL");
 }
 
-static resmon_status past_the_end(const char *what, size_t index, size_t count)
+static resmon_status check(const resmon_run *run, const char *what, size_t index, size_t count)
 {
-    return rm_error(RESMON_ENOENT, "there is no %s %zu: there are %zu", what, index, count);
+    if (run == NULL) {
+        return null_run();
+    }
+    return index < count
+               ? RESMON_OK
+               : rm_error(RESMON_ENOENT, "there is no %s %zu: there are %zu", what, index, count);
 }
 
 /* ---- stacks ----------------------------------------------------------------------------- */
 
-static resmon_status give_frame(const struct rm_run_profile *profile, size_t first, uint32_t depth,
-                                size_t frame, resmon_run_frame *ret_frame)
+static resmon_status give_frame(const resmon_run *run, size_t first, uint32_t depth, size_t frame,
+                                resmon_run_frame *ret_frame)
 {
-    if (frame >= depth) {
-        return past_the_end("frame", frame, depth);
+    const struct rm_run_profile *profile = &run->profile;
+    resmon_status status = check(run, "frame", frame, depth);
+    if (status != RESMON_OK) {
+        return status;
     }
     const struct rm_run_place *place = &profile->places[profile->frames[first + frame]];
     const resmon_run_frame result = {
@@ -57,11 +63,9 @@ size_t resmon_run_stack_count(const resmon_run *run)
 
 resmon_status resmon_run_get_stack(const resmon_run *run, size_t index, resmon_run_stack *ret_stack)
 {
-    if (run == NULL) {
-        return null_run();
-    }
-    if (index >= run->profile.stack_count) {
-        return past_the_end("stack", index, run->profile.stack_count);
+    resmon_status status = check(run, "stack", index, resmon_run_stack_count(run));
+    if (status != RESMON_OK) {
+        return status;
     }
     const struct rm_run_stack *stack = &run->profile.stacks[index];
     resmon_run_stack result = {
@@ -77,14 +81,12 @@ resmon_status resmon_run_get_stack(const resmon_run *run, size_t index, resmon_r
 resmon_status resmon_run_get_frame(const resmon_run *run, size_t stack, size_t frame,
                                    resmon_run_frame *ret_frame)
 {
-    if (run == NULL) {
-        return null_run();
-    }
-    if (stack >= run->profile.stack_count) {
-        return past_the_end("stack", stack, run->profile.stack_count);
+    resmon_status status = check(run, "stack", stack, resmon_run_stack_count(run));
+    if (status != RESMON_OK) {
+        return status;
     }
     const struct rm_run_stack *one = &run->profile.stacks[stack];
-    return give_frame(&run->profile, one->first, one->depth, frame, ret_frame);
+    return give_frame(run, one->first, one->depth, frame, ret_frame);
 }
 
 resmon_status resmon_run_get_stack_info(const resmon_run *run, int32_t kind,
@@ -156,13 +158,12 @@ size_t resmon_run_peak_stack_count(const resmon_run *run)
 resmon_status resmon_run_get_peak_stack(const resmon_run *run, size_t index,
                                         resmon_run_peak_stack *ret_stack)
 {
-    if (run == NULL) {
-        return null_run();
+    resmon_status status =
+        check(run, "thread at the peak", index, resmon_run_peak_stack_count(run));
+    if (status != RESMON_OK) {
+        return status;
     }
     const struct rm_run_peak *peak = &run->profile.peak;
-    if (index >= peak->stack_count) {
-        return past_the_end("thread at the peak", index, peak->stack_count);
-    }
     const struct rm_run_peak_stack *stack = &peak->stacks[index];
     const resmon_run_peak_stack result = {
         .t_ns = peak->t_ns,
@@ -183,13 +184,11 @@ resmon_status resmon_run_get_peak_stack(const resmon_run *run, size_t index,
 resmon_status resmon_run_get_peak_frame(const resmon_run *run, size_t stack, size_t frame,
                                         resmon_run_frame *ret_frame)
 {
-    if (run == NULL) {
-        return null_run();
+    resmon_status status =
+        check(run, "thread at the peak", stack, resmon_run_peak_stack_count(run));
+    if (status != RESMON_OK) {
+        return status;
     }
-    const struct rm_run_peak *peak = &run->profile.peak;
-    if (stack >= peak->stack_count) {
-        return past_the_end("thread at the peak", stack, peak->stack_count);
-    }
-    const struct rm_run_peak_stack *one = &peak->stacks[stack];
-    return give_frame(&run->profile, one->first, one->depth, frame, ret_frame);
+    const struct rm_run_peak_stack *one = &run->profile.peak.stacks[stack];
+    return give_frame(run, one->first, one->depth, frame, ret_frame);
 }

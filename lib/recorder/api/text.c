@@ -8,9 +8,7 @@
 #include <resmon/version.h>
 
 #include "base/alloc.h"
-#include "base/amount.h"
 #include "base/human.h"
-#include "base/keep_errno.h"
 #include "base/status.h"
 
 #define STRING(x)  STRING_(x)

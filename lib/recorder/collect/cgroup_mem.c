@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Collector cgroup_mem: memory of the cgroup.  Version 2: memory.current, .stat, .peak,
- * .events; version 1: memory.usage_in_bytes, .stat, .max_usage_in_bytes, .failcnt, .oom_control.
+ * Collector cgroup_mem: memory of the cgroup.  Version 2: memory.current, .stat, .peak, .events;
+ * version 1: memory.usage_in_bytes, .stat, .max_usage_in_bytes, .failcnt, .oom_control.
  *
- * The limit, its use in percent and the events are those of the group with the limit that leaves
- * the least: the process's own, or one above it.  Which group that is may change.
+ * The limit, its use in percent and the events belong to the cgroup whose limit leaves the least
+ * memory: the process's own cgroup, or an ancestor.  Which cgroup that is may change.
  */
 #include <stdio.h>
 #include <string.h>
@@ -28,7 +28,7 @@ static const uint16_t metrics[] = {
     [OOM_KILL] = RM_CG_MEM_EVENTS_OOM_KILL,
 };
 
-/* What is read, whatever the version calls it. */
+/* Numbers, under the same names for both versions. */
 enum { N_CURRENT, N_PEAK, N_ANON, N_SHMEM, N_INACTIVE_FILE, N_COUNT };
 
 /* Events, in the order of their metrics. */
@@ -78,32 +78,32 @@ static const struct source_file files[2][FILE_COUNT] = {
 };
 
 static const struct source_file limit_events[2] = {
-    {"memory.failcnt", NULL, 0, E_MAX, false}, /* of this very limit */
-    {"memory.events", KEYS(v2_events), false}, /* of the group and all below it */
+    {"memory.failcnt", NULL, 0, E_MAX, false}, /* of this limit only */
+    {"memory.events", KEYS(v2_events), false}, /* of the cgroup and all below it */
 };
 
-/* Kills are counted in the victim's group, and only there: read in the process's own. */
+/* OOM kills are counted in the victim's cgroup only, so they are read in the process's own. */
 static const struct source_file v1_kills = {"memory.oom_control", KEYS(v1_oom), false};
 static const struct source_file v2_local_kills = {"memory.events", KEYS(v2_events), false};
 
-/* The events of a group with a limit. */
+/* The events of a cgroup with a limit. */
 struct level_events {
     struct rm_file file;
-    uint64_t seen;  /* bit e: counts[e] was read, at the last reading that succeeded */
+    uint64_t seen;  /* bit e: counts[e] was read at the last successful reading */
     uint64_t found; /* bit e: counts[e] was read at this reading */
     uint64_t counts[E_COUNT];
-    double grown[E_COUNT]; /* since the reading before */
+    double grown[E_COUNT]; /* growth since the previous reading */
 };
 
 struct state {
     const struct source_file *table;
     struct rm_file files[FILE_COUNT];
     struct level_events events[RM_CGROUP_MOST_LEVELS];
-    const struct source_file *kills; /* NULL: they are among the events of the limit */
+    const struct source_file *kills; /* NULL: the events of the limit include them */
     struct rm_file kills_file;
-    size_t level; /* the group that counts */
+    size_t level; /* index of the tightest cgroup */
     bool has_limit;
-    uint64_t has_totals; /* bit e */
+    uint64_t has_totals; /* bit e: totals[e] is known */
     double totals[E_COUNT];
 };
 
@@ -162,8 +162,8 @@ static void read_events(struct rm_collect *collect, struct state *state, size_t 
     events->found = found;
 }
 
-/* When another group has become the tightest, the events between the two readings may be of either:
- * version 2 counts those of groups below in the outer one. */
+/* When another cgroup has become the tightest, the events since the last reading may be of either:
+ * version 2 counts the events of descendants in the outer cgroup, too. */
 static double grown_between(const struct state *state, size_t now, unsigned event)
 {
     double grown = state->events[now].grown[event];
@@ -178,14 +178,14 @@ static void count_events(struct state *state, size_t now, double *values)
 {
     const struct level_events *events = &state->events[now];
     for (unsigned e = 0; e < E_COUNT; e++) {
-        bool is_told = (events->found >> e & 1) != 0;
+        bool is_known = (events->found >> e & 1) != 0;
         if ((state->has_totals >> e & 1) != 0) {
             state->totals[e] += grown_between(state, now, e);
-        } else if (is_told) {
+        } else if (is_known) {
             state->totals[e] = (double)events->counts[e];
             state->has_totals |= UINT64_C(1) << e;
         }
-        values[HIGH + e] = is_told ? state->totals[e] : RM_NAN;
+        values[HIGH + e] = is_known ? state->totals[e] : RM_NAN;
     }
     state->level = now;
 }
@@ -203,8 +203,8 @@ static void read_kills(struct rm_collect *collect, struct state *state, double *
     values[OOM_KILL] = rm_found(found, counts, E_OOM_KILL);
 }
 
-/* For the run's list of sources; the end of a long path tells more than its beginning. */
-static void tell_level(struct rm_collect *collect, const struct rm_cgroup_headroom *least)
+/* Names the cgroup in the run's list of sources; of a long path, the end is shown. */
+static void remark_level(struct rm_collect *collect, const struct rm_cgroup_headroom *least)
 {
     const struct rm_cgroup_level *group = &collect->limits.levels[least->level];
     char text[sizeof collect->remark];
@@ -240,7 +240,7 @@ static void read_limit(struct rm_collect *collect, struct state *state, double *
     bool has_limit = least.limit != UINT64_MAX;
     read_all_events(collect, state, least.level);
     if (least.level != state->level || has_limit != state->has_limit) {
-        tell_level(collect, &least);
+        remark_level(collect, &least);
     }
     state->has_limit = has_limit;
     values[LIMIT] = has_limit ? (double)least.limit : RM_NAN;
@@ -273,7 +273,7 @@ static resmon_status read_memory(struct rm_collect *collect, void *state_, doubl
     values[SHMEM] = rm_found(found, numbers, N_SHMEM);
     values[PEAK] = rm_found(found, numbers, N_PEAK);
     if (isnan(rm_found(found, numbers, N_INACTIVE_FILE))) {
-        values[WORKING_SET] = RM_NAN; /* fmax() would have hidden it */
+        values[WORKING_SET] = RM_NAN; /* fmax() would return 0 */
     }
     read_limit(collect, state, values);
     return RESMON_OK;
@@ -321,7 +321,7 @@ static resmon_status open_memory(struct rm_collect *collect, void *state_)
             open_events(collect, state, i);
         }
     }
-    tell_level(collect, &least);
+    remark_level(collect, &least);
     return RESMON_OK;
 }
 

@@ -13,11 +13,11 @@
 #include "base/text.h"
 #include "base/thread.h"
 #include "collect/collect.h"
-#include "counter/formula.h"
-#include "os/dir.h"
+#include "counter/group.h"
+#include "os/file.h"
 #include "os/pfm.h"
 
-/* ---- what all sets have --------------------------------------------------------------------- */
+/* ---- data of all sets ----------------------------------------------------------------------- */
 
 const struct rm_counter_ops rm_counter_ops_live = {rm_perf_open_task, rm_perf_start, rm_perf_read,
                                                    rm_perf_close, rm_perf_id};
@@ -54,8 +54,8 @@ static void add_tasks_of(struct listing *listing, const char *proc_dir)
     (void)rm_dir_visit(&listing->collect->root, listing->path, add_task, listing);
 }
 
-/* Its threads' children are appended, and then looked at in their turn: a main thread has the
- * number of its process. */
+/* Appends the children of a process's threads to the list, which is visited up to its end.  A main
+ * thread has its process's number. */
 static void add_children_of(struct listing *listing, int64_t tid)
 {
     char path[96];
@@ -81,8 +81,8 @@ static void add_children_of(struct listing *listing, int64_t tid)
     }
 }
 
-/* perf_event_open() takes the numbers of this process's namespace, which /proc may not have.  The
- * sampling thread itself is left out. */
+/* perf_event_open() takes pids of our own namespace, which may differ from /proc's.  The sampling
+ * thread is left out. */
 static void translate_tasks(struct rm_collect *collect)
 {
     struct rm_counters *counters = &collect->counters;
@@ -98,7 +98,7 @@ static void translate_tasks(struct rm_collect *collect)
     counters->task_count = kept;
 }
 
-/* "proc/TID/task/TID/children" is there for every thread by its own number. */
+/* "proc/TID/task/TID/children" exists for every thread, by its own number. */
 static void list_tasks(struct rm_collect *collect)
 {
     struct listing listing = {.collect = collect};
@@ -123,7 +123,7 @@ static bool try_open(struct rm_counters *counters, const struct rm_perf_request 
     return fd >= 0;
 }
 
-/* On this thread, which lives. */
+/* Tries the PMU on this thread. */
 static void look_at_pmu(struct rm_counters *counters)
 {
     struct rm_perf_request request = {.type = RM_EVENT_SOFTWARE, .config = 1, .leader = -1};
@@ -178,7 +178,7 @@ static void close_counter(struct rm_counter_set *set, size_t counter)
     }
 }
 
-/* The first event of the set that is open on the task. */
+/* The descriptor of the first open event of the set on the task. */
 static int leader_of(const struct rm_counter_set *set, size_t counter, size_t task)
 {
     for (size_t c = 0; c < counter; c++) {
@@ -189,7 +189,7 @@ static int leader_of(const struct rm_counter_set *set, size_t counter, size_t ta
     return -1;
 }
 
-/* Should the processor have too few counters for the group, the event stands alone. */
+/* If the processor has too few counters for the group, opens the event alone. */
 static int open_on(const struct rm_counter_set *set, struct rm_perf_request *request)
 {
     int fd = set->owner->ops->open(request);
@@ -201,7 +201,7 @@ static int open_on(const struct rm_counter_set *set, struct rm_perf_request *req
     return fd;
 }
 
-/* On all tasks, or on none: half a figure is none. */
+/* Opens the event on all tasks, or on none: a sum over some tasks would be wrong. */
 static resmon_status open_tasks(struct rm_collect *collect, struct rm_counter_set *set,
                                 size_t counter)
 {
@@ -222,7 +222,7 @@ static resmon_status open_tasks(struct rm_collect *collect, struct rm_counter_se
         };
         request.waits = request.leader < 0;
         int fd = open_on(set, &request);
-        if (fd < 0 && errno != ESRCH) { /* it may have ended meanwhile */
+        if (fd < 0 && errno != ESRCH) { /* ESRCH: the task has ended meanwhile */
             resmon_status status = rm_perf_refuse(errno, event->name, counters->has_pmu);
             close_counter(set, counter);
             return status;
@@ -259,7 +259,7 @@ static resmon_status open_counter(struct rm_collect *collect, struct rm_counter_
     return status == RESMON_OK ? open_tasks(collect, set, index) : status;
 }
 
-/* Whether any of them is counted by hardware. */
+/* Opens the events; returns whether any of them is a hardware event. */
 static bool open_counters(struct rm_collect *collect, struct rm_counter_set *set,
                           const struct rm_perf_event *events)
 {
@@ -294,7 +294,7 @@ resmon_status rm_counter_set_open(struct rm_collect *collect, struct rm_counter_
     struct rm_counters *counters = &collect->counters;
     size_t tasks = counters->task_count;
     *set = (struct rm_counter_set){.count = count, .owner = counters, .share = RM_NAN};
-    /* The end of a long name tells more than its beginning. */
+    /* Of a long name, the end is kept. */
     size_t length = strlen(name);
     size_t cut = length < sizeof set->name ? 0 : length - sizeof set->name + 1;
     (void)rm_text_set(set->name, sizeof set->name, name + cut);
@@ -367,8 +367,8 @@ void rm_counter_set_remark(struct rm_collect *collect, const struct rm_counter_s
 
 /* ---- reading -------------------------------------------------------------------------------- */
 
-/* What was counted while the counter ran stands for the time in which it did not.  An interval in
- * which it never ran is made up for by the next one. */
+/* The count is scaled from the time in which the counter ran to the time enabled.  An interval in
+ * which it never ran is included in the next one. */
 static void take(struct rm_counter *counter, struct rm_counter_task *task,
                  const struct rm_perf_count *now, struct rm_perf_count *sums)
 {
@@ -426,10 +426,10 @@ void rm_counter_set_read(struct rm_counter_set *set)
     }
 }
 
-#define LACKS_S     0.05 /* more than two clocks differ by that are read one after the other, */
-#define LACKS_SHARE 0.02 /* and than what ends meanwhile has used */
+#define LACKS_S     0.05 /* more than the difference of two clocks read in succession */
+#define LACKS_SHARE 0.02 /* and more than what ends between the readings has used */
 
-/* Of our own process, our threads are in one and not in the other. */
+/* Not for our own process: the library's threads are in one sum only. */
 void rm_counters_remark_lack(struct rm_collect *collect)
 {
     struct rm_counters *counters = &collect->counters;
@@ -455,7 +455,7 @@ void rm_counters_remark_lack(struct rm_collect *collect)
     }
 }
 
-/* 0 only where it was there to count. */
+/* A total of 0 is valid only if the event was enabled. */
 double rm_counter_total(const struct rm_counter *counter)
 {
     bool is_known = counter->status == RESMON_OK && (counter->has_run || !counter->was_enabled);

@@ -91,7 +91,7 @@ void rm_delta_end(struct rm_delta_table *table)
 
 /* ---- energy counters ------------------------------------------------------------------------ */
 
-/* Counters are brought up to date every millisecond or so, and readings may be closer together. */
+/* Counters are updated about every millisecond, and readings may be closer together. */
 #define SLACK_S 0.01
 
 static bool is_plausible(const struct rm_energy_counter *counter, uint64_t growth, int64_t now_ns)
@@ -101,7 +101,7 @@ static bool is_plausible(const struct rm_energy_counter *counter, uint64_t growt
            (double)growth * counter->unit_j <= counter->limit_w * elapsed_s;
 }
 
-/* How much more the first growth stands for. */
+/* Factor of the first growth, which stands for the time since the begin. */
 static double scale_of(const struct rm_energy_counter *counter, int64_t now_ns)
 {
     int64_t before_ns = counter->first_ns - counter->begin_ns;
@@ -117,7 +117,7 @@ enum rm_energy_event rm_energy_take(struct rm_energy_counter *counter, uint64_t 
     enum rm_energy_event event = RM_ENERGY_OK;
     if (counter->max > 0 && count > counter->max) {
         counter->discarded++;
-        return RM_ENERGY_DISCARDED; /* no count at all: the one before stays */
+        return RM_ENERGY_DISCARDED; /* not a valid count: the last one is kept */
     }
     if (!counter->has_last) {
         counter->has_last = true;

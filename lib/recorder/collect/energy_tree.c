@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Collector energy_tree: what of the machine's energy the process and its descendants bear.
+ * Collector energy_tree: the process tree's share of the machine's energy.
  *
- * Of the processors: what they draw when idle is taken off; the rest goes by CPU time, and of the
- * idle part the tree bears as much as it used of the machine's capacity, or what the policy of the
- * run says.  What nobody used is nobody's.  So a share is linear in CPU time, and does not depend
- * on the steps in which it is reckoned (as energy times load would, which is quadratic).  Of the
- * memory: as its rss of all memory.
+ * Processors: the energy above idle is divided by CPU time.  Of the idle energy, the tree gets
+ * the part of the machine's capacity that it used, or what the run's idle policy sets; the
+ * unused rest is attributed to nobody.  So a share is linear in CPU time and independent of the
+ * sampling interval.  (Energy times load would be quadratic.)  Memory: by the tree's RSS as a
+ * part of all memory.
  */
 #include <math.h>
 #include <stdio.h>
@@ -23,14 +23,14 @@ enum { CPU, RAM };
 static const uint16_t metrics[] = {[CPU] = RM_TREE_ENERGY_CPU, [RAM] = RM_TREE_ENERGY_RAM};
 
 struct part {
-    struct rm_found last; /* at the last division */
+    struct rm_found last; /* inputs of the last division */
     bool has_last;
-    double share;            /* J so far */
-    double lead_s;           /* CPU time of the tree that has no energy yet: the machine's ticks do
-                                not show it, or it was learnt late (of a process that was waited for) */
-    double used_s;           /* CPU time of the tree that has */
-    double active_j, busy_s; /* of the machine, beyond idling, so far */
-    double shown;            /* the highest share that was told: it does not fall */
+    double share;  /* energy so far */
+    double lead_s; /* CPU time of the tree without energy so far: the machine's ticks do not show it
+                      yet, or it was learned late (of a process that was waited for) */
+    double used_s; /* CPU time of the tree with energy */
+    double active_j, busy_s; /* of the machine, above idle, so far */
+    double shown;            /* highest share published: a share does not fall */
 };
 
 struct state {
@@ -42,7 +42,7 @@ static double limited(double share)
     return share > 1.0 ? 1.0 : share > 0.0 ? share : 0.0;
 }
 
-/* All that a division needs is newer than at the last one. */
+/* Whether all inputs of a division are newer than at the last one. */
 static bool is_new_cpu(const struct rm_found *now, const struct rm_found *last)
 {
     return now->node_ns > last->node_ns && now->tree_ns > last->tree_ns &&
@@ -65,9 +65,9 @@ static double idle_share(const struct rm_collect *collect, double of_capacity)
     return of_capacity;
 }
 
-/* CPU time of the tree since the last division, within the machine's.  The clocks of processes are
- * ahead of the machine's ticks, by some of them: what is more than these show is kept for the next
- * division, and not lost, as it would be in each of many short ones. */
+/* The tree's CPU time since the last division, at most the machine's.  The clocks of processes are
+ * some ticks ahead of the machine's CPU time.  The excess is kept for the next division; with many
+ * short divisions, most of it would be lost otherwise. */
 static double take_used(struct part *part, double tree_s, double busy_s)
 {
     double used_s = fmin(part->lead_s + tree_s, busy_s);
@@ -76,10 +76,11 @@ static double take_used(struct part *part, double tree_s, double busy_s)
     return used_s;
 }
 
-#define SURE_S 0.1 /* CPU time of the machine after which its mean is better than the model's */
+/* CPU time of the machine after which its mean power is more precise than the model. */
+#define SURE_S 0.1
 
-/* J for each second of CPU time: what the machine has drawn for one so far, if it was busy at all,
- * and else what it may; and of its idle power the part of the capacity that this is. */
+/* Energy per second of CPU time: the machine's mean so far, if it was busy at all, else the
+ * model's; and the idle power per CPU. */
 static double joules_per_second(const struct rm_collect *collect, const struct part *part)
 {
     const struct rm_found_power *power = &collect->found.cpu_power;
@@ -91,21 +92,22 @@ static double joules_per_second(const struct rm_collect *collect, const struct p
                            : watts->idle / power->cpus);
 }
 
-/* Linear in CPU time, also of a program that is shorter than the machine's ticks. */
+/* The share and the energy of the lead, so that it is linear in CPU time even for a program shorter
+ * than the machine's ticks. */
 static double with_lead(const struct rm_collect *collect, struct part *part)
 {
     const struct rm_found *found = &collect->found;
-    double missing_s = found->busy_s - found->node_busy_s; /* ticks, which it was given already */
+    double missing_s = found->busy_s - found->node_busy_s; /* ticks already added by energy_cpu */
     double of_ticks_s = fmax(collect->tick_s * found->cpu_power.cpus - missing_s, 0.0);
-    double of_others_s = part->busy_s - part->used_s; /* and perhaps ours: known by now */
+    double of_others_s = part->busy_s - part->used_s; /* which may be ours */
     double lead_s = fmin(part->lead_s, of_ticks_s + of_others_s);
     double lead_j = lead_s > 0.0 ? lead_s * joules_per_second(collect, part) : 0.0;
     part->shown = fmax(part->shown, part->share + (lead_j > 0.0 ? lead_j : 0.0));
     return part->shown;
 }
 
-/* What CPU time draws beyond idling is at most what all processors may, for each second of it: more
- * means that they draw more when idle than they are taken to, and is nobody's. */
+/* Power above idle is at most the model's maximum per CPU second.  More means that the idle power
+ * is higher than modelled, and is attributed to nobody. */
 static double cpu_share(const struct rm_collect *collect, struct part *part)
 {
     const struct rm_found *now = &collect->found;
@@ -137,8 +139,8 @@ static const struct {
     double (*share)(const struct rm_collect *collect, struct part *part);
 } divisions[] = {[CPU] = {is_new_cpu, cpu_share}, [RAM] = {is_new_ram, ram_share}};
 
-/* When energy was divided last: of the processors, which go by CPU time of that moment, and where
- * theirs is not known, of what is. */
+/* Time of the last division: of the processors, whose division needs the tree's CPU time of that
+ * time; if their energy is not known, of the memory. */
 static int64_t divided_ns(const struct rm_collect *collect, const struct state *state,
                           const double *values)
 {
@@ -151,7 +153,7 @@ static int64_t divided_ns(const struct rm_collect *collect, const struct state *
     return isnan(values[RAM]) ? 0 : state->parts[RAM].last.tree_ns;
 }
 
-/* What is to be divided, for the latest division. */
+/* The energy to divide at the latest division. */
 static void find_whole(struct rm_collect *collect, double whole[])
 {
     const struct rm_found *found = &collect->found;
@@ -166,8 +168,8 @@ static void find_whole(struct rm_collect *collect, double whole[])
     }
 }
 
-/* What is divided begins with the first reading, or before it: the energy of until then comes with
- * the second one. */
+/* Inputs at the first reading, or at the begin of the run: the energy since then is in the second
+ * division. */
 static struct rm_found found_at_begin(const struct rm_collect *collect)
 {
     const struct rm_begin *begin = collect->begin;
@@ -182,7 +184,7 @@ static struct rm_found found_at_begin(const struct rm_collect *collect)
     return found;
 }
 
-/* False: what it needs is as it was at the last division. */
+/* False: an input is unchanged since the last division. */
 static bool divide(const struct rm_collect *collect, size_t of, struct part *part)
 {
     if (!part->has_last) {
@@ -194,7 +196,7 @@ static bool divide(const struct rm_collect *collect, size_t of, struct part *par
         return false;
     }
     double share = divisions[of].share(collect, part);
-    part->share += share >= 0.0 ? share : 0.0; /* NaN: not known, for a while */
+    part->share += share >= 0.0 ? share : 0.0; /* NaN: not known for this interval */
     part->last = collect->found;
     return true;
 }
@@ -234,7 +236,7 @@ static resmon_status read_shares(struct rm_collect *collect, void *state_, doubl
     };
     const bool is_known[] = {[CPU] = found->is_cpu_known, [RAM] = found->is_ram_known};
     for (size_t i = 0; i < RM_ARRAY_LEN(divisions); i++) {
-        /* A total that stood still since it was read would pass for a power of 0. */
+        /* A total without change since it was read would be shown as a power of 0. */
         values[i] = is_divided[i] && is_known[i] ? values[i] : RM_NAN;
     }
     return RESMON_OK;

@@ -11,8 +11,8 @@
 #include "base/parse.h"
 #include "base/status.h"
 #include "base/text.h"
-#include "collect/cpu_model.h"
-#include "os/dir.h"
+#include "collect/capacity.h"
+#include "os/file.h"
 #include "os/own_usage.h"
 
 /* ---- zones of powercap ---------------------------------------------------------------------- */
@@ -43,7 +43,7 @@ static int by_name(const void *a, const void *b)
     return strcmp(a, b);
 }
 
-/* NULL: the visitor was told why, or there is no such directory. */
+/* NULL: there is no such directory, or the visitor got the reason. */
 static struct names *list(const struct class_walk *walk, const char *directory, unsigned depth)
 {
     struct names *names = rm_alloc(1, sizeof *names);
@@ -61,8 +61,8 @@ static struct names *list(const struct class_walk *walk, const char *directory, 
 }
 
 /*
- * "intel-rapl:0" and "intel-rapl:0:1" are zones.  The class lists all of them; where it does not (a
- * copy of a tree), they lie in "intel-rapl" and in each other.
+ * "intel-rapl:0" and "intel-rapl:0:1" are zones.  The class directory lists all of them.  Where
+ * it does not (in a copy of a tree), they are in "intel-rapl" and nested in each other.
  */
 static void visit_directory(const struct class_walk *walk, const char *directory, unsigned depth)
 {
@@ -97,12 +97,12 @@ void rm_powercap_visit(const struct rm_root *root, rm_powercap_visit_fn visit, v
 
 #define PMU "sys/bus/event_source/devices/power"
 
-/* No socket and no platform of one host draws as much. */
+/* Upper bound of the power of a socket or platform. */
 #define LIMIT_W 2000.0
 
 #define MICRO 1e-6
 
-/* "2." and as many decimals as the parser takes. */
+/* "2." and as many decimals as the parser accepts. */
 #define MOST_DIGITS 20
 
 #define MMIO "intel-rapl-mmio"
@@ -137,14 +137,14 @@ static void drop_zone(struct rm_energy_zones *zones, size_t index)
 
 /* ---- powercap: names -------------------------------------------------------------------- */
 
-/* "DIRECTORY/NAME"; false: longer than any path here. */
+/* Writes "DIRECTORY/NAME"; false: too long. */
 static bool join(char path[RM_FILE_PATH_BYTES], const char *directory, const char *name)
 {
     int length = snprintf(path, RM_FILE_PATH_BYTES, "%s/%s", directory, name);
     return length > 0 && length < RM_FILE_PATH_BYTES;
 }
 
-/* A line of a zone's directory, without its '\n'. */
+/* Reads a one-line file of a zone, without its '\n'. */
 static bool read_line(const struct rm_root *root, struct rm_scratch *scratch, const char *directory,
                       const char *name, char *line, size_t capacity)
 {
@@ -159,7 +159,7 @@ static bool read_line(const struct rm_root *root, struct rm_scratch *scratch, co
     return true;
 }
 
-/* A number behind `mark` in "package-0-die-1"; -1: there is none. */
+/* The number after `mark` in "package-0-die-1"; -1: none. */
 static int number_after(const char *name, const char *mark)
 {
     uint64_t number;
@@ -208,7 +208,7 @@ struct walk {
     struct rm_scratch *scratch;
 };
 
-/* The name of the zone around "DIRECTORY/intel-rapl:0:1", which is DIRECTORY/intel-rapl:0, or
+/* Reads the name of the zone that contains "DIRECTORY/intel-rapl:0:1": DIRECTORY/intel-rapl:0, or
  * DIRECTORY itself. */
 static void read_outer_name(const struct walk *walk, const char *directory, const char *id,
                             char *name, size_t capacity)
@@ -255,7 +255,7 @@ static void open_zone(const struct walk *walk, const char *directory, const char
     }
 }
 
-/* What a package may draw is told to everybody, also where its energy is not. */
+/* All users may read the power limit, also where only root may read the energy. */
 static void add_power_limit(const struct walk *walk, const char *directory, const char *id)
 {
     static const char *const names[] = {"constraint_0_max_power_uw", "constraint_0_power_limit_uw"};
@@ -290,7 +290,7 @@ static void visit_zone(void *context, const char *directory, const char *id)
     add_power_limit(walk, directory, id);
 }
 
-/* ---- what counts ------------------------------------------------------------------------ */
+/* ---- duplicates ------------------------------------------------------------------------- */
 
 static bool is_readable(const struct rm_energy_zone *zone)
 {
@@ -309,7 +309,7 @@ static bool mirrors_dies(const struct rm_root *root, struct rm_scratch *scratch)
     return rm_cpu_mirrors_dies(&model);
 }
 
-/* Of two that are one, the one that can be read stays, and of these the MSR's, the first die's. */
+/* Which of two duplicates is kept: a readable one, then MSR, then the first die. */
 static bool is_better(const struct rm_energy_zone *a, const struct rm_energy_zone *b)
 {
     if (is_readable(a) != is_readable(b)) {
@@ -337,7 +337,7 @@ static void drop_doubles(struct rm_energy_zones *zones, bool are_mirrors)
             drop_zone(zones, k);
         }
         if (are_mirrors) {
-            zones->zones[i].die = -1; /* it is the socket's */
+            zones->zones[i].die = -1; /* it is of the socket */
             name_zone(&zones->zones[i]);
         }
     }
@@ -358,7 +358,7 @@ static bool open_event(const struct rm_energy_zones *zones, struct rm_energy_zon
     return fd >= 0;
 }
 
-/* An event that the program has closed is opened again, and counts from 0. */
+/* An event whose descriptor the program has closed is opened again, and counts from 0. */
 static bool read_event(const struct rm_energy_zones *zones, struct rm_energy_zone *zone,
                        uint64_t *ret_count)
 {
@@ -383,7 +383,7 @@ static bool read_count(const struct rm_energy_zones *zones, struct rm_energy_zon
            (rm_file_reopen(&zone->file) == RESMON_OK && read_file(zone, scratch, ret_count));
 }
 
-/* Some files can be opened, and never read. */
+/* Some files can be opened but not read. */
 static void close_unreadable(struct rm_energy_zones *zones, struct rm_scratch *scratch)
 {
     for (size_t i = 0; i < zones->count; i++) {
@@ -430,7 +430,7 @@ static size_t count_of(const struct rm_energy_zones *zones, enum rm_energy_domai
     return count;
 }
 
-/* One socket of two is no measure of the machine, and looks like one. */
+/* One of two sockets would look like the whole machine, so all zones must be readable. */
 bool rm_energy_zones_measure(const struct rm_energy_zones *zones, enum rm_energy_domain domain)
 {
     return count_of(zones, domain) > 0 && zones->unreadable[domain] == 0;
@@ -450,7 +450,7 @@ static bool read_config(const struct walk *walk, const char *event, uint64_t *re
            rm_text_left(&text) == 0;
 }
 
-/* "2.3283064365386962890625e-10": J of one count. */
+/* "2.3283064365386962890625e-10": J per count. */
 static double read_scale(const struct walk *walk, const char *event)
 {
     char name[64], line[64];
@@ -477,7 +477,7 @@ static double read_scale(const struct walk *walk, const char *event)
     return number;
 }
 
-/* One CPU of each package (Intel: of each die) counts for it: "0,18" or "0-1". */
+/* Opens an event on the CPU that counts for a package (Intel: for a die): "0,18" or "0-1". */
 static void open_events(const struct walk *walk, enum rm_energy_domain domain, struct rm_text cpus)
 {
     static const char *const events[RM_ENERGY_DOMAINS] = {
@@ -532,7 +532,7 @@ static void open_pmu(const struct walk *walk)
     for (size_t i = 0; i < walk->zones->count; i++) {
         if (walk->zones->zones[i].event.is_open) {
             walk->zones->is_pmu = true;
-            walk->zones->unreadable[walk->zones->zones[i].domain] = 0; /* by this they can */
+            walk->zones->unreadable[walk->zones->zones[i].domain] = 0; /* the PMU can read them */
         }
     }
 }
@@ -626,7 +626,7 @@ void rm_energy_zones_read(struct rm_energy_zones *zones, struct rm_scratch *scra
             (void)rm_energy_take(&zone->counter, count, now_ns);
         } else {
             (void)rm_energy_miss(&zone->counter);
-            zones->is_complete = false; /* the next to ask tries again */
+            zones->is_complete = false; /* the next collector tries again */
         }
         double *sum = &zones->sums[zone->domain];
         if (zone->counter.has_last) {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Collector node_cpu: time of the machine's CPUs and what the scheduler counts.  /proc/stat.
- * Shares follow psutil: iowait is idle, steal is busy, guest is already inside user; each field's
- * difference is clamped at 0 by itself, since iowait may run backwards (proc(5)).
+ * Collectors node_cpu and node_load: CPU time of the machine, the scheduler's counters
+ * (/proc/stat) and load averages.  Shares follow psutil: iowait is idle, steal is busy, guest is
+ * included in user. Negative differences are clamped to 0 for each field, since iowait may
+ * decrease (proc(5)).
  */
 #include <limits.h>
 #include <stdio.h>
@@ -10,7 +11,7 @@
 
 #include "base/alloc.h"
 #include "collect/collect.h"
-#include "os/file_system.h"
+#include "os/file.h"
 
 enum {
     F_USER,
@@ -61,7 +62,7 @@ static const uint16_t metrics[] = {
     [FORKS] = RM_NODE_FORKS,
 };
 
-/* One line's counters, in ticks; is_known: the line was there at the reading before. */
+/* Counters of a line, in ticks.  is_known: the previous reading had the line. */
 struct cpu {
     uint64_t ticks[FIELDS];
     bool is_known;
@@ -70,17 +71,17 @@ struct cpu {
 
 struct state {
     struct rm_file file;
-    struct cpu counted; /* all CPUs, at the reading before */
-    struct cpu all;     /* all CPUs, at the last shares */
-    struct cpu *cpus;   /* by number, at the last shares */
+    struct cpu counted; /* all CPUs, at the previous reading */
+    struct cpu all;     /* all CPUs, when shares were last computed */
+    struct cpu *cpus;   /* by number, when shares were last computed */
     size_t cpu_room;
-    int64_t shares_ns;      /* time of the last shares */
-    bool takes_shares;      /* this reading does */
-    double seconds[FIELDS]; /* totals with backward steps left out */
+    int64_t shares_ns;      /* time when shares were last computed */
+    bool takes_shares;      /* this reading computes shares */
+    double seconds[FIELDS]; /* totals, without decreases */
 };
 
-/* Ticks are 10 ms long: over less time than this, shares would be mostly rounding.  The last sample
- * of a run may come that soon after the one before. */
+/* A tick is 10 ms: over a shorter interval, shares would be mostly rounding.  The last sample of a
+ * run may follow another one that closely. */
 #define LEAST_SHARES_NS (50 * RM_NS_PER_MS)
 
 #define MAX_CPUS 16384U /* the kernel's NR_CPUS is at most 8192 */
@@ -90,7 +91,7 @@ struct share {
     double busy_ex_steal;
 };
 
-/* Takes a line's new counters and tells the shares since the ones before; NaN: no time passed. */
+/* Takes a line's new counters.  Returns the shares since the last ones; NaN: no time has passed. */
 static struct share advance(struct cpu *cpu, const uint64_t now[FIELDS], double ret_delta[FIELDS])
 {
     double total = 0.0;
@@ -123,7 +124,7 @@ static bool parse_fields(struct rm_text line, uint64_t fields[FIELDS])
     return count == FIELDS || (count > F_IDLE && !rm_parse_word(&line, &word));
 }
 
-/* Room for CPU `number`: found at open, grown only when one appears. */
+/* The entry of CPU `number`: allocated at open(), and when a CPU appears. */
 static struct cpu *cpu_at(struct state *state, uint64_t number)
 {
     if (number >= MAX_CPUS) {
@@ -172,7 +173,7 @@ static void take_core(struct state *state, struct rm_text line, struct cores *co
     }
 }
 
-/* Guests are in user and nice. */
+/* user and nice include guests. */
 static void publish(struct rm_collect *collect, const double seconds[FIELDS])
 {
     double all = 0.0;
@@ -231,7 +232,7 @@ static void take_extra(struct rm_text line, double *values)
     }
 }
 
-/* A CPU that went offline starts afresh when it returns. */
+/* A CPU that went offline is new when it returns. */
 static void forget_unseen(struct state *state)
 {
     for (size_t i = 0; i < state->cpu_room; i++) {
@@ -277,7 +278,7 @@ static resmon_status read_stat(struct rm_collect *collect, void *state_, double 
     return RESMON_OK;
 }
 
-/* In containers of LXC, lxcfs answers for the machine: with what the container has used. */
+/* In LXC containers, lxcfs provides /proc/stat, with the container's CPU time. */
 static void look_for_lxcfs(struct rm_collect *collect)
 {
     char path[PATH_MAX];
@@ -296,7 +297,7 @@ static resmon_status open_stat(struct rm_collect *collect, void *state_)
     state->shares_ns = INT64_MIN / 2;
     resmon_status status = rm_file_open(&state->file, &collect->root, "proc/stat");
     if (status == RESMON_OK) {
-        status = read_stat(collect, state, values); /* makes room for all CPUs */
+        status = read_stat(collect, state, values); /* allocates entries for all CPUs */
     }
     if (status == RESMON_OK) {
         state->shares_ns = INT64_MIN / 2;
@@ -322,7 +323,7 @@ static void close_stat(void *state_)
 const struct rm_collector rm_collect_node_cpu = {
     .name = "node_cpu",
     .domain = RESMON_DOMAIN_CPU,
-    /* Twice LEAST_SHARES_NS, so that a sample that comes early still has them. */
+    /* twice LEAST_SHARES_NS, so that an early sample has shares, too */
     .min_interval_ns = 100 * RM_NS_PER_MS,
     .comes_when_asked = true,
     RM_METRICS(metrics),
@@ -330,4 +331,43 @@ const struct rm_collector rm_collect_node_cpu = {
     .open = open_stat,
     .read = read_stat,
     .close = close_stat,
+};
+
+/* ---- collector node_load -------------------------------------------------------------------- */
+
+static const uint16_t load_metrics[] = {RM_NODE_LOAD_1, RM_NODE_LOAD_5, RM_NODE_LOAD_15};
+
+static resmon_status read_load(struct rm_collect *collect, void *file, double *values)
+{
+    struct rm_text text;
+    resmon_status status = rm_collect_read(collect, file, &text);
+    if (status != RESMON_OK) {
+        return status;
+    }
+    double load[RM_ARRAY_LEN(load_metrics)];
+    for (size_t i = 0; i < RM_ARRAY_LEN(load_metrics); i++) {
+        if (!rm_parse_decimal(&text, &load[i])) {
+            return rm_collect_garbled(file);
+        }
+    }
+    for (size_t i = 0; i < RM_ARRAY_LEN(load_metrics); i++) {
+        values[i] = load[i];
+    }
+    return RESMON_OK;
+}
+
+static resmon_status open_load(struct rm_collect *collect, void *file)
+{
+    return rm_file_open(file, &collect->root, "proc/loadavg");
+}
+
+const struct rm_collector rm_collect_node_load = {
+    .name = "node_load",
+    .domain = RESMON_DOMAIN_CPU,
+    .min_interval_ns = RM_NS_PER_S, /* the kernel updates it every 5 s */
+    RM_METRICS(load_metrics),
+    .state_bytes = sizeof(struct rm_file),
+    .open = open_load,
+    .read = read_load,
+    .close = rm_collect_close_file,
 };

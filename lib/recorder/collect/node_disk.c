@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Collector node_disk: I/O of the machine's disks.  /proc/diskstats (iostats.rst), told apart with
- * /sys/block: whole devices at the bottom of their stack, and psutil's sum of all whole devices.
+ * Collectors node_disk and node_fs: I/O of the machine's disks, and use of the root file system.
+ * Disks: /proc/diskstats (iostats.rst) and /sys/block, which shows the stacking of devices.  Two
+ * sums are made: of whole devices at the bottom of their stacks, and psutil's of all whole
+ * devices.
  */
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/statvfs.h>
 
 #include "collect/collect.h"
 #include "collect/delta.h"
-#include "os/dir.h"
+#include "os/file.h"
 
 enum { READ_BYTES, WRITE_BYTES, READS, WRITES, BUSY, ALL_READ_BYTES, ALL_WRITE_BYTES, COUNT };
 
@@ -22,14 +26,14 @@ static const uint16_t metrics[] = {
     [ALL_WRITE_BYTES] = RM_NODE_DISK_ALL_WRITE_BYTES,
 };
 
-/* Of a device. */
+/* Counters of a device. */
 enum { D_READS, D_READ_SECTORS, D_WRITES, D_WRITE_SECTORS, D_BUSY_MS, D_COUNT };
 
-#define SECTOR_BYTES 512.0 /* of diskstats, whatever the device's own sector is */
+#define SECTOR_BYTES 512.0 /* of diskstats, whatever the device's sector size */
 #define CLASS_WHOLE  1U    /* a block device, not a partition */
-#define CLASS_BOTTOM 2U    /* and no other device is below it */
+#define CLASS_BOTTOM 2U    /* without another device below it */
 
-/* io_ticks is an unsigned int of milliseconds. */
+/* io_ticks is an unsigned int, in ms. */
 static const uint64_t wraps[D_COUNT] = {[D_BUSY_MS] = UINT32_MAX};
 
 struct state {
@@ -51,7 +55,7 @@ static bool has_entries(const struct rm_root *root, const char *path)
     return rm_dir_visit(root, path, note_entry, &has_any) == RESMON_OK && has_any;
 }
 
-/* Devices without a medium of their own, by the names their drivers give them. */
+/* Devices without own storage, by name. */
 static bool is_virtual(const char *name)
 {
     static const char *const prefixes[] = {"loop", "ram", "zram"};
@@ -176,4 +180,69 @@ const struct rm_collector rm_collect_node_disk = {
     .open = open_disks,
     .read = read_disks,
     .close = close_disks,
+};
+
+/* ---- collector node_fs ---------------------------------------------------------------------- */
+
+/*
+ * statvfs("/") only: other mounts may be network file systems, and block.
+ */
+
+enum { USED, FREE, PERCENT };
+
+static const uint16_t fs_metrics[] = {
+    [USED] = RM_NODE_FS_USED,
+    [FREE] = RM_NODE_FS_FREE,
+    [PERCENT] = RM_NODE_FS_PERCENT,
+};
+
+static resmon_status read_usage(struct rm_collect *collect, void *state, double *values)
+{
+    (void)state;
+    struct statvfs info;
+    if (fstatvfs(rm_kept_fd(&collect->root.kept), &info) != 0) {
+        return rm_error_errno(errno, "cannot read the usage of /");
+    }
+    double block = (double)info.f_frsize;
+    double used = (double)(info.f_blocks - info.f_bfree) * block;
+    double free_bytes = (double)info.f_bavail * block;
+    values[USED] = used;
+    values[FREE] = free_bytes;
+    if (used + free_bytes > 0.0) {
+        values[PERCENT] = 100.0 * used / (used + free_bytes);
+    }
+    return RESMON_OK;
+}
+
+static resmon_status open_usage(struct rm_collect *collect, void *state)
+{
+    double values[RM_ARRAY_LEN(fs_metrics)];
+    if (!collect->root.is_live) {
+        return rm_error(RESMON_ENOTSUP, "a system call tells it, not a file below fs_root");
+    }
+    return read_usage(collect, state, values);
+}
+
+static size_t count_instances(const void *state)
+{
+    (void)state;
+    return 1;
+}
+
+static const char *name_instance(const void *state, size_t index)
+{
+    (void)state;
+    (void)index;
+    return "/";
+}
+
+const struct rm_collector rm_collect_node_fs = {
+    .name = "node_fs",
+    .domain = RESMON_DOMAIN_DISK,
+    .min_interval_ns = RM_NS_PER_S,
+    RM_METRICS(fs_metrics),
+    .open = open_usage,
+    .read = read_usage,
+    .instances = count_instances,
+    .instance_name = name_instance,
 };

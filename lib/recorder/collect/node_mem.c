@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Collector node_mem: the machine's memory and swap.  /proc/meminfo.
+ * Collectors node_mem and node_vmstat: the machine's memory and swap (/proc/meminfo), swapping,
+ * OOM kills and NUMA allocations (/proc/vmstat).
  */
 #include "collect/collect.h"
 
@@ -64,8 +65,8 @@ static const struct rm_key keys[] = {
 
 struct state {
     struct rm_file file;
-    double low_bytes; /* sum of the zones' low watermarks; for kernels without MemAvailable, */
-    bool has_low;     /* where it was read */
+    double low_bytes; /* sum of the zones' low watermarks, for kernels without MemAvailable */
+    bool has_low;     /* low_bytes was read */
 };
 
 /* "        low      12345" lines of /proc/zoneinfo, in pages. */
@@ -86,14 +87,14 @@ static double read_low_watermarks(struct rm_collect *collect)
     return pages * collect->page_bytes;
 }
 
-/* What the kernel itself computes since 3.14, and psutil for older ones. */
+/* MemAvailable as the kernel computes it since 3.14, and psutil on older kernels. */
 static double estimate_available(const double bytes[M_COUNT], double low)
 {
     double cache = bytes[M_ACTIVE_FILE] + bytes[M_INACTIVE_FILE];
     cache -= fmin(cache / 2.0, low);
     double slab = bytes[M_RECLAIMABLE] - fmin(bytes[M_RECLAIMABLE] / 2.0, low);
     double available = bytes[M_FREE] - low + cache + slab;
-    return available < 0.0 ? 0.0 : available; /* fmax() would make 0 of unknown */
+    return available < 0.0 ? 0.0 : available; /* fmax() would turn NaN into 0 */
 }
 
 static double available_of(struct rm_collect *collect, struct state *state,
@@ -105,7 +106,7 @@ static double available_of(struct rm_collect *collect, struct state *state,
         state->has_low = true;
         available = estimate_available(bytes, state->low_bytes);
     }
-    /* Inside a container that fakes meminfo it may exceed the total. */
+    /* A container's fake meminfo may have more available than total. */
     return available > bytes[M_TOTAL] ? bytes[M_FREE] : available;
 }
 
@@ -165,4 +166,58 @@ const struct rm_collector rm_collect_node_mem = {
     .open = open_meminfo,
     .read = read_meminfo,
     .close = close_meminfo,
+};
+
+/* ---- collector node_vmstat ------------------------------------------------------------------ */
+
+/*
+ * /proc/vmstat is a long file for a few numbers, so it is read once per second at most.
+ * Machines with one NUMA node and kernels without NUMA have no NUMA allocations.
+ */
+
+enum { SWAP_IN, SWAP_OUT, OOM_KILL, NUMA_LOCAL, NUMA_OTHER };
+
+static const uint16_t vmstat_metrics[] = {
+    [SWAP_IN] = RM_NODE_SWAP_IN,       [SWAP_OUT] = RM_NODE_SWAP_OUT,
+    [OOM_KILL] = RM_NODE_OOM_KILL,     [NUMA_LOCAL] = RM_NODE_NUMA_LOCAL,
+    [NUMA_OTHER] = RM_NODE_NUMA_OTHER,
+};
+
+static const struct rm_key vmstat_keys[] = {
+    RM_KEY("pswpin", SWAP_IN),        RM_KEY("pswpout", SWAP_OUT),
+    RM_KEY("oom_kill", OOM_KILL),     RM_KEY("numa_local", NUMA_LOCAL),
+    RM_KEY("numa_other", NUMA_OTHER),
+};
+
+static resmon_status read_vmstat(struct rm_collect *collect, void *file, double *values)
+{
+    struct rm_text text;
+    uint64_t numbers[RM_ARRAY_LEN(vmstat_metrics)] = {0};
+    resmon_status status = rm_collect_read(collect, file, &text);
+    if (status != RESMON_OK) {
+        return status;
+    }
+    uint64_t found = rm_parse_keys(text, vmstat_keys, RM_ARRAY_LEN(vmstat_keys), numbers);
+    values[SWAP_IN] = rm_found(found, numbers, SWAP_IN) * collect->page_bytes;
+    values[SWAP_OUT] = rm_found(found, numbers, SWAP_OUT) * collect->page_bytes;
+    values[OOM_KILL] = rm_found(found, numbers, OOM_KILL);
+    values[NUMA_LOCAL] = rm_found(found, numbers, NUMA_LOCAL);
+    values[NUMA_OTHER] = rm_found(found, numbers, NUMA_OTHER);
+    return found != 0 ? RESMON_OK : rm_collect_garbled(file);
+}
+
+static resmon_status open_vmstat(struct rm_collect *collect, void *file)
+{
+    return rm_file_open(file, &collect->root, "proc/vmstat");
+}
+
+const struct rm_collector rm_collect_node_vmstat = {
+    .name = "node_vmstat",
+    .domain = RESMON_DOMAIN_MEMORY,
+    .min_interval_ns = RM_NS_PER_S,
+    RM_METRICS(vmstat_metrics),
+    .state_bytes = sizeof(struct rm_file),
+    .open = open_vmstat,
+    .read = read_vmstat,
+    .close = rm_collect_close_file,
 };

@@ -9,12 +9,12 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "base/hash.h"
+#include "base/map.h"
 #include "base/text.h"
-#include "os/dir.h"
+#include "os/file.h"
 #include "os/identity.h"
 #include "os/own_usage.h"
-#include "os/task_walk.h"
+#include "os/proc_pid.h"
 
 static const char *const file_names[RM_TREE_FILES] = {"stat", "statm", "io", "fd"};
 
@@ -43,7 +43,7 @@ static struct rm_tree_member *find_member(const struct rm_process_tree *tree, ui
     return NULL;
 }
 
-/* ---- one member ------------------------------------------------------------------------- */
+/* ---- a member --------------------------------------------------------------------------- */
 
 static void close_member(struct rm_process_tree *tree, struct rm_tree_member *member)
 {
@@ -59,13 +59,13 @@ static bool is_kept(struct rm_process_tree *tree, struct rm_tree_member *member,
 {
     struct rm_kept *kept = &member->kept[file];
     if (kept->is_open && !rm_kept_is_ours(kept)) {
-        *kept = (struct rm_kept){0}; /* the program has closed it */
+        *kept = (struct rm_kept){0}; /* the program has closed its descriptor */
         tree->open_files--;
     }
     return kept->is_open;
 }
 
-/* As long as the bound allows. */
+/* Keeps the file open if open_bound allows. */
 static void keep_or_close(struct rm_process_tree *tree, struct rm_tree_member *member, int file,
                           int fd, bool is_worth_it)
 {
@@ -77,15 +77,15 @@ static void keep_or_close(struct rm_process_tree *tree, struct rm_tree_member *m
     }
 }
 
-/* What the main thread takes along when it ends stands with another one. */
+/* The files of a main thread that has ended are read at another thread. */
 static void dir_of(const struct rm_tree_member *member, int file, char path[64])
 {
     bool is_of_thread =
-        member->speaker != 0 && (file == RM_TREE_STATM || file == RM_TREE_FD_DIRECTORY);
+        member->memory_thread != 0 && (file == RM_TREE_STATM || file == RM_TREE_FD_DIRECTORY);
     int length = snprintf(path, 64, "proc/%llu", (unsigned long long)member->pid);
     if (is_of_thread) {
         (void)snprintf(path + length, 64 - (size_t)length, "/task/%llu",
-                       (unsigned long long)member->speaker);
+                       (unsigned long long)member->memory_thread);
     }
 }
 
@@ -100,8 +100,8 @@ _Static_assert((int)RM_TREE_STAT == (int)RM_OWN_STAT && (int)RM_TREE_STATM == (i
                    (int)RM_TREE_IO == (int)RM_OWN_IO,
                "files have other numbers");
 
-/* Where nobody else is in the tree, nothing hangs on the order in which its files are read, and
- * those that another collector has read for this sample will do. */
+/* In a tree of one process the order of readings does not matter, so a file that another collector
+ * has read for this sample is used. */
 static bool take_read_file(const struct rm_process_tree *tree, const struct rm_collect *collect,
                            const struct rm_tree_member *member, int file, struct rm_text *ret_text)
 {
@@ -109,7 +109,7 @@ static bool take_read_file(const struct rm_process_tree *tree, const struct rm_c
            rm_collect_take(collect, (enum rm_own_file)file, ret_text);
 }
 
-/* Kept open as long as the bound allows. */
+/* Reads a file of a member, which is kept open if open_bound allows. */
 static resmon_status read_member_file(struct rm_process_tree *tree, struct rm_collect *collect,
                                       struct rm_tree_member *member, int file,
                                       struct rm_text *ret_text)
@@ -132,9 +132,9 @@ static resmon_status read_member_file(struct rm_process_tree *tree, struct rm_co
     return status;
 }
 
-/* Asking the open directory spares the way to it, which is most of the cost. */
-static bool ask_for_fds(struct rm_process_tree *tree, const struct rm_collect *collect,
-                        struct rm_tree_member *member, uint64_t *ret_count)
+/* fstat() of the open directory saves the path lookup, which is most of the cost. */
+static bool stat_fds(struct rm_process_tree *tree, const struct rm_collect *collect,
+                     struct rm_tree_member *member, uint64_t *ret_count)
 {
     char path[64];
     int fd;
@@ -156,7 +156,7 @@ static bool count_fds(struct rm_process_tree *tree, const struct rm_collect *col
                       struct rm_tree_member *member, uint64_t *ret_count)
 {
     char dir[64];
-    if (ask_for_fds(tree, collect, member, ret_count)) {
+    if (stat_fds(tree, collect, member, ret_count)) {
         return true;
     }
     dir_of(member, RM_TREE_FD_DIRECTORY, dir);
@@ -182,8 +182,8 @@ static const enum rm_io_field own_fields[RM_TREE_IO_FIELDS] = {
     [RM_TREE_WRITE_BYTES] = RM_IO_WRITE_BYTES,
 };
 
-/* Our own process: less what the library did, up to just before.  A call that only one side has
- * counted must not make a figure fall. */
+/* Subtracts the library's own I/O, up to just before the reading.  A call that only one of the two
+ * counters includes must not make a value fall. */
 static void take_ours_out(const struct rm_tree_member *member, const struct rm_own_io *ours,
                           uint64_t io[RM_TREE_IO_FIELDS])
 {
@@ -192,7 +192,7 @@ static void take_ours_out(const struct rm_tree_member *member, const struct rm_o
     }
 }
 
-/* Of our own process less what the library has done. */
+/* For our own process, without the library's own I/O. */
 static bool read_member_io(struct rm_process_tree *tree, struct rm_collect *collect,
                            struct rm_tree_member *member, uint64_t io[RM_TREE_IO_FIELDS],
                            uint64_t *ret_found)
@@ -230,14 +230,14 @@ static bool read_statm(struct rm_process_tree *tree, struct rm_collect *collect,
            rm_pid_statm_parse(text, ret_statm);
 }
 
-/* Its main thread has ended, and perhaps the one that has spoken for it since. */
-static void find_speaker(struct rm_process_tree *tree, struct rm_collect *collect,
-                         struct rm_tree_member *member)
+/* Finds a living thread that has the memory of a member whose main thread has ended. */
+static void find_memory_thread(struct rm_process_tree *tree, struct rm_collect *collect,
+                               struct rm_tree_member *member)
 {
     static const int files[] = {RM_TREE_STATM, RM_TREE_FD_DIRECTORY};
     char dir[64];
     (void)snprintf(dir, sizeof dir, "proc/%llu", (unsigned long long)member->pid);
-    member->speaker = rm_task_living(&collect->root, dir);
+    member->memory_thread = rm_task_living(&collect->root, dir);
     for (size_t i = 0; i < RM_ARRAY_LEN(files); i++) {
         struct rm_kept *kept = &member->kept[files[i]];
         tree->open_files -= kept->is_open ? 1 : 0;
@@ -251,11 +251,11 @@ static void read_memory(struct rm_process_tree *tree, struct rm_collect *collect
     struct rm_pid_statm statm = {0};
     bool is_read = read_statm(tree, collect, member, &statm);
     if (member->has_lost_main && (!is_read || statm.size == 0)) {
-        find_speaker(tree, collect, member);
+        find_memory_thread(tree, collect, member);
         is_read = read_statm(tree, collect, member, &statm);
     }
     if (is_read && (statm.size > 0 || member->is_zombie)) {
-        /* Not from stat, whose rss leaves out what the CPUs have not yet added up (proc(5)). */
+        /* rss is not from stat, which lacks the CPUs' pending changes (proc(5)). */
         member->vms = (double)statm.size * collect->page_bytes;
         member->rss = (double)statm.resident * collect->page_bytes;
         member->shared = (double)statm.shared * collect->page_bytes;
@@ -268,7 +268,7 @@ static void read_details(struct rm_process_tree *tree, struct rm_collect *collec
     uint64_t count, found;
     uint64_t io[RM_TREE_IO_FIELDS] = {0};
     read_memory(tree, collect, member);
-    /* Not readable for another user's process, nor for a zombie: the last figures stay. */
+    /* Other users' processes and zombies are not readable: the last values are kept. */
     if (read_member_io(tree, collect, member, io, &found)) {
         tree->io_found |= found;
         for (unsigned f = 0; f < RM_TREE_IO_FIELDS; f++) {
@@ -279,23 +279,23 @@ static void read_details(struct rm_process_tree *tree, struct rm_collect *collec
         member->has_io = true;
     }
     if (member->is_zombie) {
-        member->fds = 0.0; /* closed, but the directory is then root's alone */
+        member->fds = 0.0; /* its descriptors are closed; the directory is root's */
     } else if (count_fds(tree, collect, member, &count)) {
         member->fds = (double)count;
         tree->has_fds = true;
     }
 }
 
-/* Whether a file of /proc/PID is as those of an ended process (or of one hidden from us) are. */
-static bool says_ended(resmon_status status)
+/* Whether a file of /proc/PID fails like that of an ended or hidden process. */
+static bool is_end_of_process(resmon_status status)
 {
     return status == RESMON_ESRCH || status == RESMON_ENOENT || status == RESMON_EFORMAT ||
            status == RESMON_EACCES;
 }
 
-/* Looked at before its size is read: by then it may have one of its own.  Whether two have one
- * memory, by the kernel; where that does not say, a parent that vfork() has
- * stopped waits for its child to exec, and has the size that the child has. */
+/* Whether a member shares its parent's memory.  Called before its size is read: later it may have
+ * its own memory.  The kernel is asked (kcmp()); where that fails, a parent stopped in vfork()
+ * waits for its child's exec, and both have the same size. */
 static void note_sharing(const struct rm_process_tree *tree, struct rm_tree_member *member)
 {
     const struct rm_tree_member *parent = member->is_apart ? NULL : find_member(tree, member->ppid);
@@ -320,16 +320,16 @@ static void take_stat(const struct rm_collect *collect, struct rm_tree_member *m
     member->own_s = cpu_seconds(collect, member, stat);
     member->starttime = stat->starttime;
     member->ppid = stat->ppid;
-    member->has_lost_main = stat->state == 'Z' && stat->threads > 1; /* it lives, by the others */
+    member->has_lost_main = stat->state == 'Z' && stat->threads > 1; /* other threads live */
     member->is_zombie = stat->state == 'Z' && !member->has_lost_main;
     member->waits = stat->state == 'D';
     member->threads = (double)stat->threads;
     member->vms = (double)stat->vsize;
-    member->rss = (double)stat->rss * collect->page_bytes; /* should statm not be readable */
+    member->rss = (double)stat->rss * collect->page_bytes; /* in case statm is not readable */
 }
 
-/* Sets is_alive; a member whose pid now belongs to another process has ended.  Another failure
- * (no memory, no descriptor left, garbled) says nothing about the member, and is returned. */
+/* Updates is_alive: a member whose pid belongs to another process now has ended.  Other failures
+ * (no memory, no descriptor, bad format) leave the member as it is, and are returned. */
 static resmon_status update_member(struct rm_process_tree *tree, struct rm_collect *collect,
                                    struct rm_tree_member *member)
 {
@@ -337,7 +337,7 @@ static resmon_status update_member(struct rm_process_tree *tree, struct rm_colle
     struct rm_pid_stat stat;
     resmon_status status = read_member_file(tree, collect, member, RM_TREE_STAT, &text);
     bool is_own = collect->is_self && member->pid == (uint64_t)collect->proc_pid;
-    if (status != RESMON_OK && (is_own || !says_ended(status))) {
+    if (status != RESMON_OK && (is_own || !is_end_of_process(status))) {
         return status;
     }
     if (status == RESMON_OK && !rm_pid_stat_parse(text, &stat)) {
@@ -385,7 +385,7 @@ static void forget_growth(struct rm_tree_member *member)
     memset(member->io_growth, 0, sizeof member->io_growth);
 }
 
-/* False when the process has ended.  One without a number here has its clock's ticks only. */
+/* False: the process has ended.  Without a pid in our namespace, it has clock ticks only. */
 static bool find_clock(struct rm_collect *collect, struct rm_tree_member *member)
 {
     int64_t pid =
@@ -395,14 +395,14 @@ static bool find_clock(struct rm_collect *collect, struct rm_tree_member *member
     return pid <= 0 || member->has_clock;
 }
 
-/* It lives, and has no directory in /proc for this user. */
+/* The process lives, but has no directory in /proc for this user. */
 static bool is_hidden(const struct rm_collect *collect, const struct rm_tree_member *member)
 {
     return collect->root.is_live && member->here > 0 && !member->has_left &&
            kill((pid_t)member->here, 0) != 0 && errno == EPERM;
 }
 
-/* For want of memory or of a descriptor, say: the next look may find it. */
+/* A temporary failure, such as ENOMEM or EMFILE: the next search may find the process. */
 static void note_missing(struct rm_process_tree *tree, resmon_status status)
 {
     if (status != RESMON_OK && !tree->has_missed) {
@@ -412,7 +412,7 @@ static void note_missing(struct rm_process_tree *tree, resmon_status status)
     tree->has_missed |= status != RESMON_OK;
 }
 
-/* A process that is not known yet joins, if it is (still) there. */
+/* Adds a process that is not a member yet, if it still exists. */
 static void add_member(struct rm_process_tree *tree, struct rm_collect *collect, uint64_t pid)
 {
     if (!make_room(tree)) {
@@ -438,38 +438,38 @@ static void add_member(struct rm_process_tree *tree, struct rm_collect *collect,
 struct search {
     struct rm_process_tree *tree;
     struct rm_collect *collect;
-    uint64_t pid;     /* of the member whose children are sought */
-    bool has_changed; /* a scan of /proc found somebody */
+    uint64_t pid;     /* member whose children are searched */
+    bool has_changed; /* a scan of /proc found a new member */
     bool is_supported;
 };
 
-#define FRESH_PIDS 128
+#define NEW_PIDS 128
 
-/* Collects pids that are not members yet; true when there may be more than fitted. */
-static bool list_fresh(struct search *search, struct rm_text text, uint64_t fresh[FRESH_PIDS],
-                       size_t *ret_count)
+/* Collects pids that are not members yet; true: there may be more than fit. */
+static bool list_new(struct search *search, struct rm_text text, uint64_t new_pids[NEW_PIDS],
+                     size_t *ret_count)
 {
     uint64_t pid;
     *ret_count = 0;
     while (rm_parse_u64(&text, &pid)) {
         if (find_member(search->tree, pid) == NULL &&
             !rm_reaper_is_other(&search->tree->reaper, pid)) {
-            fresh[(*ret_count)++] = pid;
+            new_pids[(*ret_count)++] = pid;
         }
-        if (*ret_count == FRESH_PIDS) {
+        if (*ret_count == NEW_PIDS) {
             return true;
         }
     }
     return false;
 }
 
-/* Adding a member reads into the scratch that the list stands in: so list first, then add. */
+/* The list is in the scratch buffer that adding a member overwrites: so list first, then add. */
 static void add_listed_children(struct search *search, uint64_t tid)
 {
     char path[64];
     struct rm_text text;
-    uint64_t fresh[FRESH_PIDS];
-    size_t fresh_count;
+    uint64_t new_pids[NEW_PIDS];
+    size_t new_count;
     size_t before;
     bool has_more;
     (void)snprintf(path, sizeof path, "proc/%llu/task/%llu/children",
@@ -477,15 +477,15 @@ static void add_listed_children(struct search *search, uint64_t tid)
     do {
         resmon_status status =
             rm_file_read_once(&search->collect->root, path, &search->collect->scratch, &text);
-        search->is_supported = status != RESMON_ENOENT; /* EFORMAT: empty, there are none */
+        search->is_supported = status != RESMON_ENOENT; /* EFORMAT: an empty list */
         if (status != RESMON_OK) {
-            note_missing(search->tree, says_ended(status) ? RESMON_OK : status);
+            note_missing(search->tree, is_end_of_process(status) ? RESMON_OK : status);
             return;
         }
         before = search->tree->count;
-        has_more = list_fresh(search, text, fresh, &fresh_count);
-        for (size_t i = 0; i < fresh_count; i++) {
-            add_member(search->tree, search->collect, fresh[i]);
+        has_more = list_new(search, text, new_pids, &new_count);
+        for (size_t i = 0; i < new_count; i++) {
+            add_member(search->tree, search->collect, new_pids[i]);
         }
     } while (has_more && search->tree->count > before);
 }
@@ -513,33 +513,30 @@ static bool is_parent(const struct rm_process_tree *tree, uint64_t pid)
 static bool visit_process(void *context, const char *name)
 {
     struct search *search = context;
-    char path[64];
-    struct rm_text text;
     struct rm_pid_stat stat;
     uint64_t pid;
     if (!parse_number(name, &pid) || find_member(search->tree, pid) != NULL) {
         return true;
     }
-    (void)snprintf(path, sizeof path, "proc/%llu/stat", (unsigned long long)pid);
     resmon_status status =
-        rm_file_read_once(&search->collect->root, path, &search->collect->scratch, &text);
-    note_missing(search->tree, says_ended(status) ? RESMON_OK : status);
-    if (status == RESMON_OK && rm_pid_stat_parse(text, &stat) &&
-        is_parent(search->tree, stat.ppid) && !rm_reaper_is_other(&search->tree->reaper, pid)) {
+        rm_collect_read_stat(&search->collect->root, &search->collect->scratch, pid, &stat);
+    note_missing(search->tree, is_end_of_process(status) ? RESMON_OK : status);
+    if (status == RESMON_OK && is_parent(search->tree, stat.ppid) &&
+        !rm_reaper_is_other(&search->tree->reaper, pid)) {
         size_t before = search->tree->count;
         add_member(search->tree, search->collect, pid);
-        search->has_changed |= search->tree->count > before; /* no room: not for ever */
+        search->has_changed |= search->tree->count > before; /* a full tree ends the loop */
     }
     return true;
 }
 
-/* Those that ended but were not waited for are in no list. */
+/* Members that have ended but were not waited for are in no list. */
 static resmon_status find_group_members(struct rm_process_tree *tree, struct rm_collect *collect)
 {
     resmon_status status = rm_collect_list_group(collect);
     tree->has_missed = status != RESMON_OK;
     if (status != RESMON_OK && status != RESMON_ENOMEM) {
-        return status; /* nobody has left by that */
+        return status; /* a failed reading does not mean that a member has left */
     }
     for (size_t i = 0; i < tree->count && status == RESMON_OK; i++) {
         struct rm_tree_member *member = &tree->members[i];
@@ -554,7 +551,7 @@ static resmon_status find_group_members(struct rm_process_tree *tree, struct rm_
     return RESMON_OK;
 }
 
-/* Each thread has a list of its own. */
+/* Each thread has its own list of children. */
 static void find_children_of(struct search *search, const struct rm_tree_member *parent)
 {
     search->pid = parent->pid;
@@ -562,13 +559,13 @@ static void find_children_of(struct search *search, const struct rm_tree_member 
         char path[64];
         (void)snprintf(path, sizeof path, "proc/%llu/task", (unsigned long long)search->pid);
         resmon_status status = rm_dir_visit(&search->collect->root, path, visit_task, search);
-        note_missing(search->tree, says_ended(status) ? RESMON_OK : status);
+        note_missing(search->tree, is_end_of_process(status) ? RESMON_OK : status);
     } else {
         add_listed_children(search, search->pid);
     }
 }
 
-/* Members added on the way are visited too, so grandchildren are found at once. */
+/* New members are visited, too, so grandchildren are found at once. */
 static void find_children(struct rm_process_tree *tree, struct rm_collect *collect)
 {
     tree->has_missed = false;
@@ -589,8 +586,9 @@ static void find_children(struct rm_process_tree *tree, struct rm_collect *colle
     }
 }
 
-/* Whether a process was created anywhere since the last look: "0.33 0.12 0.08 1/143 4711", where
- * the last number is the newest pid, and 143 tasks are there, also one whose pid was asked for. */
+/* Whether a process was created anywhere since the last search.  In "0.33 0.12 0.08 1/143 4711",
+ * 4711 is the newest pid; 143 is the number of tasks, which also shows a process whose pid was
+ * chosen (clone3). */
 static bool has_forked(struct rm_process_tree *tree, struct rm_collect *collect)
 {
     struct rm_text text, word;
@@ -615,9 +613,9 @@ static bool has_forked(struct rm_process_tree *tree, struct rm_collect *collect)
 
 /* ---- births -----------------------------------------------------------------------------
  *
- * Whoever is forked is told of before anything else can happen to it.  So all that a process has
- * forked is known at the first look after its end, and with those who ended since the look before
- * the chain from the root to each newcomer is whole.
+ * The kernel reports a fork before any other event of the child.  So all forks of a process are
+ * known at the first reading after its end.  With the processes that ended since the previous
+ * reading, the chain from the root to each new process is complete.
  */
 
 static void note_fork(void *context, uint64_t parent, uint64_t child)
@@ -627,22 +625,22 @@ static void note_fork(void *context, uint64_t parent, uint64_t child)
     struct rm_tree_member *before = find_member(tree, child);
     bool is_ours = rm_births_has(&tree->births, parent) || (above != NULL && !above->has_left);
     if (before != NULL && !is_ours) {
-        before->has_left = true; /* who forks by that number is a stranger from here on */
+        before->has_left = true; /* forks by this pid are outside of the tree from here on */
     }
     rm_births_note(&tree->births, child, is_ours);
 }
 
-/* A quiet machine is not woken for it more than once a second. */
+/* Upper bound of forks, below which a machine is polled once per second. */
 #define BUSY_FORKS 32U
 #define BUSY_NS    (100 * RM_NS_PER_MS)
 
-int64_t rm_tree_hear(struct rm_process_tree *tree)
+int64_t rm_tree_take_forks(struct rm_process_tree *tree)
 {
-    if (!rm_births_are_told(&tree->births)) {
+    if (!rm_births_are_reported(&tree->births)) {
         return INT64_MAX;
     }
     if (!rm_births_read(&tree->births, note_fork, tree)) {
-        tree->has_missed = true; /* those who are still in a list can be found there */
+        tree->has_missed = true; /* processes in a list of children can still be found there */
         tree->has_lost = true;
     }
     return tree->births.events.latest > BUSY_FORKS ? BUSY_NS : RM_NS_PER_S;
@@ -655,7 +653,7 @@ static void add_born(struct rm_process_tree *tree, struct rm_collect *collect)
         if (!birth->is_over && find_member(tree, birth->pid) == NULL) {
             add_member(tree, collect, birth->pid);
         }
-        birth->is_over = !tree->has_missed; /* else once more: in a list it may be no longer */
+        birth->is_over = !tree->has_missed; /* else once more: later it may be in no list */
     }
 }
 
@@ -694,16 +692,16 @@ static void note_ended(struct rm_process_tree *tree, const struct rm_tree_member
     }
 }
 
-/* Takes what is missing of `ended` from what a figure has grown by since it was read. */
-static void take_over(double *figure, double *growth, double ended, double fresh)
+/* Subtracts the missing part of `ended` from the growth of a value since it was read. */
+static void take_over(double *value, double *growth, double ended, double latest)
 {
-    double taken = fmax(fmin(ended - *growth, fresh - *figure), 0.0);
-    *figure += taken;
+    double taken = fmax(fmin(ended - *growth, latest - *value), 0.0);
+    *value += taken;
     *growth += taken;
 }
 
-/* A child that was waited for after its parent was read, and before it was missed itself, is in the
- * parent's figures by now. */
+/* A child that was waited for between the readings of its parent and of itself is included in the
+ * parent's values by now. */
 static void look_again(struct rm_process_tree *tree, struct rm_collect *collect,
                        struct rm_tree_member *member)
 {
@@ -723,7 +721,7 @@ static void look_again(struct rm_process_tree *tree, struct rm_collect *collect,
     }
 }
 
-/* What we have waited for, of those that were handed to us. */
+/* Adds the usage of orphans that we have waited for. */
 static void look_at_orphans(struct rm_process_tree *tree)
 {
     struct rm_tree_member *orphans = &tree->orphans;
@@ -737,9 +735,9 @@ static void look_at_orphans(struct rm_process_tree *tree)
 }
 
 /*
- * Compares what ended below a member with what the kernel says it waited for: CPU time (ticks are
- * rounded down, once in the parent and never in our clocks), and I/O, which a parent's counters
- * take over from the children that it waits for.  The rest is carried on.
+ * Compares the usage of members that ended below a member with its growth of waited-for CPU time
+ * and I/O (ticks are rounded down, once in the parent and never in our clocks).  The rest is
+ * carried on.
  */
 static void settle(struct rm_process_tree *tree, struct rm_collect *collect,
                    struct rm_tree_member *member)
@@ -778,7 +776,7 @@ static void remove_ended(struct rm_process_tree *tree)
             rm_map_add(&tree->by_pid, hash_of(tree->members[kept].pid), (uint32_t)kept);
             kept++;
         } else {
-            if (rm_births_are_told(&tree->births) && !tree->members[i].has_left) {
+            if (rm_births_are_reported(&tree->births) && !tree->members[i].has_left) {
                 rm_births_note_end(&tree->births, tree->members[i].pid);
             }
             close_member(tree, &tree->members[i]);
@@ -787,7 +785,7 @@ static void remove_ended(struct rm_process_tree *tree)
     tree->count = kept;
 }
 
-/* The program has closed our descriptors: what is kept open may be files of its own. */
+/* The program has closed our descriptors, so our numbers may be files of its own. */
 static void forget_lost_files(struct rm_process_tree *tree, const struct rm_collect *collect)
 {
     for (size_t i = 0; i < tree->count && tree->generation != collect->root.generation; i++) {
@@ -796,13 +794,13 @@ static void forget_lost_files(struct rm_process_tree *tree, const struct rm_coll
     tree->generation = collect->root.generation;
 }
 
-/* Who is new; nobody is where none was started anywhere. */
+/* Finds new members; no search if no process was created. */
 static resmon_status find_new(struct rm_process_tree *tree, struct rm_collect *collect,
                               bool has_ended)
 {
-    bool is_told = rm_births_are_told(&tree->births);
-    bool has_news = is_told ? tree->has_missed : has_forked(tree, collect);
-    if (is_told) {
+    bool is_reported = rm_births_are_reported(&tree->births);
+    bool has_news = is_reported ? tree->has_missed : has_forked(tree, collect);
+    if (is_reported) {
         add_born(tree, collect);
     }
     if (collect->is_group) {
@@ -814,7 +812,7 @@ static resmon_status find_new(struct rm_process_tree *tree, struct rm_collect *c
     return RESMON_OK;
 }
 
-/* What the figures lack from then on; the first stands for the others. */
+/* Sets a remark about what the values lack, the first that applies. */
 static void remark(const struct rm_process_tree *tree, struct rm_collect *collect)
 {
     char text[sizeof tree->why_missed + 32];
@@ -838,11 +836,11 @@ resmon_status rm_tree_update(struct rm_process_tree *tree, struct rm_collect *co
     size_t ended = 0;
     forget_lost_files(tree, collect);
     look_at_orphans(tree);
-    (void)rm_tree_hear(tree);
+    (void)rm_tree_take_forks(tree);
     for (size_t i = 0; i < tree->count; i++) {
         resmon_status status = update_member(tree, collect, &tree->members[i]);
         if (status != RESMON_OK) {
-            return status; /* nothing is settled: the next reading finds it all again */
+            return status; /* nothing is settled: the next reading finds all of it */
         }
         ended += tree->members[i].is_alive ? 0 : 1;
     }
@@ -882,11 +880,11 @@ uint64_t rm_tree_child_above(const struct rm_process_tree *tree,
     return 0;
 }
 
-/* The kernel keeps a page for each of them. */
+/* Upper bound: the kernel keeps a page for each open file. */
 #define MOST_FILES 8192
 
-/* A thread with descriptors of its own leaves some to the other collectors; others leave the
- * program most of them. */
+/* Upper bound of descriptors: a thread with a descriptor table of its own leaves some to other
+ * collectors, others leave most of them to the program. */
 static size_t share_of_descriptors(void)
 {
     static const rlim_t others = 128;
@@ -924,7 +922,7 @@ static resmon_status find_members(struct rm_process_tree *tree, struct rm_collec
     }
     if (collect->root.is_live && tree->reaper.pid == 0 && collect->view.kind == RM_PID_VIEW_SAME) {
         (void)rm_fork_events_open(&tree->births.events, &collect->root,
-                                  &collect->scratch); /* before the first look */
+                                  &collect->scratch); /* before the first search */
     }
     (void)has_forked(tree, collect);
     find_children(tree, collect);
@@ -941,7 +939,7 @@ resmon_status rm_tree_open(struct rm_process_tree *tree, struct rm_collect *coll
         return rm_error(RESMON_ENOMEM, "out of memory for a process tree");
     }
     resmon_status status = find_members(tree, collect);
-    tree->reads_details = wants_details; /* with the first reading, then */
+    tree->reads_details = wants_details; /* from the first reading on */
     return status;
 }
 

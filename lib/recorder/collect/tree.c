@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Collector tree: a process and all of its descendants, ended ones included (see process_tree.h).
+ * Collector tree: a process and all of its descendants, including ended ones (process_tree.h).
  */
 #include "collect/collect.h"
 #include "collect/delta.h"
 #include "collect/process_tree.h"
-#include "os/tree_cpu.h"
+#include "os/own_usage.h"
 
 enum {
     PROCESSES,
@@ -44,10 +44,10 @@ static const uint16_t metrics[] = {
 
 struct state {
     struct rm_process_tree tree;
-    struct rm_file group_cpu; /* of the control group that is observed */
-    double highest[COUNT];    /* of each counter so far: a race between two files of /proc, or the
-                                 rounding of ticks, must not make one fall */
-    double first_cpu_s;       /* at the first sample; NaN: there was none yet */
+    struct rm_file group_cpu; /* the observed cgroup's CPU time */
+    double highest[COUNT]; /* highest value of each counter: a race between two files of /proc, or
+                              rounding of ticks, must not make a counter fall */
+    double first_cpu_s;    /* at the first sample; NaN: no sample yet */
     struct rm_rate rate;
 };
 
@@ -82,7 +82,7 @@ static void keep_rising(struct state *state, double *values)
     }
 }
 
-/* A sum over nobody is not known, rather than 0. */
+/* The sum of no values is unknown, not 0. */
 static void hide_unknown(const struct rm_process_tree *tree, double *values)
 {
     for (unsigned f = 0; f < RM_TREE_IO_FIELDS; f++) {
@@ -95,11 +95,11 @@ static void hide_unknown(const struct rm_process_tree *tree, double *values)
     }
 }
 
-/* The process has ended: the kernel's account of it and of all that was waited for takes the place
- * of what samples saw. */
+/* The process has ended: the kernel's account of it and of all its children replaces the sampled
+ * values. */
 static void settle_cpu(const struct state *state, const resmon_run_usage *usage, double *values)
 {
-    bool is_since_exec = usage->wall_s > 0.0; /* what was before, the first sample has */
+    bool is_since_exec = usage->wall_s > 0.0; /* the first sample has the usage before exec */
     values[CPU_TIME] = usage->user_s + usage->system_s + (is_since_exec ? state->first_cpu_s : 0.0);
     for (size_t i = 1; i < state->tree.count; i++) {
         const struct rm_tree_member *member = &state->tree.members[i];
@@ -107,7 +107,7 @@ static void settle_cpu(const struct state *state, const resmon_run_usage *usage,
     }
 }
 
-/* The kernel's account of a group has all that was ever in it. */
+/* The kernel's account of a cgroup includes all processes that were ever in it. */
 static void take_group_cpu(struct rm_collect *collect, struct state *state, double *values)
 {
     static const struct rm_key keys[] = {RM_KEY("usage_usec", 0)};
@@ -128,7 +128,7 @@ static uint64_t ns_of(double seconds)
     return seconds > 0.0 ? (uint64_t)(seconds * 1e9) : 0;
 }
 
-/* For scopes, which read the clocks of these at any moment. */
+/* Publishes the members' clocks, which scopes read at any time. */
 static void publish(const struct state *state)
 {
     struct rm_descendant descendants[RM_DESCENDANTS];
@@ -200,8 +200,8 @@ static resmon_status open_tree(struct rm_collect *collect, void *state_)
                                      is_v2 ? "cpu.stat" : "cpuacct.usage");
     }
     resmon_status status = rm_tree_open(&state->tree, collect, true);
-    bool has_orphans =
-        collect->is_group || state->tree.reaper.pid != 0 || rm_births_are_told(&state->tree.births);
+    bool has_orphans = collect->is_group || state->tree.reaper.pid != 0 ||
+                       rm_births_are_reported(&state->tree.births);
     if (status == RESMON_OK && collect->root.is_live && !has_orphans) {
         rm_collect_remark(collect, RM_FORKS_UNTOLD ": processes are missing whose parent ended "
                                                    "between two samples");
@@ -209,9 +209,9 @@ static resmon_status open_tree(struct rm_collect *collect, void *state_)
     return status;
 }
 
-static int64_t hear_of_tree(void *state)
+static int64_t take_forks_of_tree(void *state)
 {
-    return rm_tree_hear(&((struct state *)state)->tree);
+    return rm_tree_take_forks(&((struct state *)state)->tree);
 }
 
 static void close_tree(void *state_)
@@ -229,6 +229,6 @@ const struct rm_collector rm_collect_tree = {
     .state_bytes = sizeof(struct state),
     .open = open_tree,
     .read = read_tree,
-    .hear = hear_of_tree,
+    .take_events = take_forks_of_tree,
     .close = close_tree,
 };

@@ -5,9 +5,9 @@
 
 /* ---- when a source is read ------------------------------------------------------------------ */
 
-#define MOST_BACKOFF 6 /* after failures in a row: up to 64 times less often */
+#define MOST_BACKOFF 6 /* exponent of the factor after failures in a row */
 
-/* How many intervals it takes to fill `ns`, 1 at least. */
+/* Number of intervals that cover `ns`, at least 1. */
 static uint64_t intervals_in(int64_t ns, int64_t interval_ns)
 {
     return ns <= interval_ns ? 1 : (uint64_t)((ns + interval_ns - 1) / interval_ns);
@@ -19,9 +19,10 @@ struct rm_schedule rm_schedule_new(int64_t least_ns, int64_t interval_ns)
     return (struct rm_schedule){.least_ns = least_ns, .least_every = every, .every = every};
 }
 
-#define EARLY_SHARE 0.01 /* of one CPU, that early readings may take */
+#define EARLY_SHARE 0.01 /* share of one CPU that early readings may use */
 
-/* As long as the run has lasted so far, and no longer than the source wants. */
+/* Gap to the next early reading: as long as the run so far, and at most the source's own interval.
+ */
 static uint64_t early_gap(const struct rm_schedule *schedule, uint64_t sample)
 {
     double interval_ns = (double)schedule->least_ns / (double)schedule->least_every;
@@ -47,8 +48,8 @@ void rm_schedule_note_cost(struct rm_schedule *schedule, double cost_ns)
                             : schedule->cost_ns + (cost_ns - schedule->cost_ns) / 8.0;
 }
 
-/* At every which sample it would be read if they came in another interval: as often as now, or as
- * near to that as it goes. */
+/* The `every` of a source at another sampling interval: as often as now, or as near to that as
+ * possible. */
 static uint64_t rm_schedule_paced(const struct rm_schedule *schedule, int64_t before_ns,
                                   int64_t now_ns)
 {
@@ -72,13 +73,13 @@ void rm_schedule_set_interval(struct rm_schedule *schedule, int64_t before_ns, i
 
 /* ---- when a sample is taken ----------------------------------------------------------------- */
 
-/* From one sample to the next, where all would cost too much: a week is as good as never. */
+/* Upper bound of the sampling interval when all samples would cost too much. */
 #define MOST_NS (INT64_C(604800) * RM_NS_PER_S)
 
-/* What other threads do comes in bursts: documents, portions for servers. */
+/* Time over which the cost of other threads is averaged: it comes in bursts (documents, pushes). */
 #define OTHERS_NS 10e9
 
-/* Room that is left before something comes back, so that nothing swings. */
+/* Hysteresis: cost is reduced above the bound, and restored only below this part of it. */
 #define CALM 0.8
 
 struct rm_cadence rm_cadence_new(int64_t tick_ns, double max_overhead)
@@ -113,14 +114,15 @@ static struct rm_schedule *at(const struct rm_schedules *schedules, size_t index
                                           index * schedules->stride);
 }
 
-/* What makes no row rarer: sinks that cost as much as all may would else stop the samples. */
+/* The part that rarer samples cannot reduce is limited: expensive sinks would else stop the
+ * samples. */
 static double others_of(const struct rm_cadence *cadence)
 {
     double most = cadence->max_overhead / 2.0;
     return cadence->others < most ? cadence->others : most;
 }
 
-/* Share of one CPU that all cost when samples come at every `every`-th tick. */
+/* Share of one CPU of all costs at an interval of `every` ticks. */
 static double share_at(const struct rm_cadence *cadence, const struct rm_schedules *schedules,
                        uint64_t every)
 {
@@ -160,7 +162,8 @@ static double share_of(const struct rm_cadence *cadence, const struct rm_schedul
     return schedule->cost_ns / ((double)schedule->every * (double)rm_cadence_interval_ns(cadence));
 }
 
-/* The dearest source goes first, while one alone is dearer than all else of a sample. */
+/* Reads the most expensive source less often if it costs more than the rest of a sample, else takes
+ * fewer samples. */
 static void stretch(struct rm_cadence *cadence, const struct rm_schedules *schedules,
                     uint64_t sample)
 {
@@ -181,9 +184,9 @@ static void stretch(struct rm_cadence *cadence, const struct rm_schedules *sched
     }
 }
 
-/* Whole samples first, then the source whose return costs least. */
-static void let_go(struct rm_cadence *cadence, const struct rm_schedules *schedules, double total,
-                   uint64_t sample)
+/* Takes samples more often first, then restores the source with the lowest cost. */
+static void restore_rate(struct rm_cadence *cadence, const struct rm_schedules *schedules,
+                         double total, uint64_t sample)
 {
     double most = cadence->max_overhead * CALM;
     struct rm_schedule *cheapest = NULL;
@@ -214,6 +217,6 @@ void rm_cadence_balance(struct rm_cadence *cadence, const struct rm_schedules *s
     if (total > cadence->max_overhead) {
         stretch(cadence, schedules, sample);
     } else {
-        let_go(cadence, schedules, total, sample);
+        restore_rate(cadence, schedules, total, sample);
     }
 }

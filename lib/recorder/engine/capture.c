@@ -45,7 +45,7 @@ static bool is_live(const struct rm_capture *capture)
 
 /* ---- runs that are joined --------------------------------------------------------------- */
 
-/* Called with parts_lock. */
+/* Called with parts_lock held. */
 static resmon_status add_part(struct rm_capture *capture, struct resmon_run *part)
 {
     if (capture->part_count == MOST_PARTS) {
@@ -70,7 +70,7 @@ resmon_status rm_capture_join(struct rm_capture *capture, struct resmon_run *par
     return status;
 }
 
-/* Parts are only ever added. */
+/* Parts are only added, never removed. */
 static resmon_status join_parts(struct rm_capture *capture, resmon_run *run)
 {
     (void)pthread_mutex_lock(&capture->parts_lock);
@@ -95,7 +95,7 @@ void rm_capture_name(struct rm_naming **naming, resmon_run *run)
     }
 }
 
-/* Who waits for the lock: another capture. */
+/* Only another capture may wait for this lock. */
 static void add_names(struct rm_capture *capture, resmon_run *run)
 {
     (void)pthread_mutex_lock(&capture->naming_lock);
@@ -103,7 +103,7 @@ static void add_names(struct rm_capture *capture, resmon_run *run)
     (void)pthread_mutex_unlock(&capture->naming_lock);
 }
 
-/* While the program is observed, nothing of its memory and time goes into names. */
+/* While the program runs, no memory and time is used for symbolizing. */
 static void add_stacks(struct rm_capture *capture, unsigned parts, resmon_run *run)
 {
     rm_run_decode_stacks(capture->block, run);
@@ -120,7 +120,7 @@ static void add_stacks(struct rm_capture *capture, unsigned parts, resmon_run *r
 
 /* ---- the run ---------------------------------------------------------------------------- */
 
-/* Who waits for these: our own sampling thread, and a thread at the first visit of a call path. */
+/* The sampling thread, and a thread at the first visit of a call path, may wait for these locks. */
 static void lock_block(struct rm_capture *capture)
 {
     (void)pthread_mutex_lock(&capture->sampler->store_lock);
@@ -137,7 +137,7 @@ static void unlock_block(struct rm_capture *capture)
     (void)pthread_mutex_unlock(&capture->sampler->store_lock);
 }
 
-/* No lock is held while memory is taken.  Where it fails, there may be a run. */
+/* Memory is allocated without a lock.  If that fails, ret_run may still be set. */
 static resmon_status copy_block(struct rm_capture *capture, unsigned parts, resmon_run **ret_run)
 {
     const struct rm_block *block = capture->block;

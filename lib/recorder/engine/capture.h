@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Owns the making of a run from a monitor's block, while it fills or after it: what is measured
- * first, what is copied under which lock, the runs of other processes that are joined to it, and
- * the names of its stacks.
+ * Owns making a run of a monitor's block, during or after recording: what is measured first,
+ * what is copied under which lock, the joined runs of other processes, and the symbolization of
+ * stacks.
+ *
  * Called by monitor.c.
  */
 #ifndef RM_ENGINE_CAPTURE_H
@@ -18,31 +19,30 @@ struct rm_naming;
 
 struct rm_capture {
     const struct rm_block *block;
-    struct rm_sampler *sampler;       /* which fills it */
-    struct rm_scope_session *session; /* whose scopes are in the block; NULL: none */
+    struct rm_sampler *sampler;       /* fills the block */
+    struct rm_scope_session *session; /* session of the block's scopes; NULL: none */
     const struct rm_own_memory *own;
     pthread_mutex_t parts_lock; /* guards the next two */
-    struct resmon_run **parts;  /* runs of other processes that were joined */
+    struct resmon_run **parts;  /* joined runs of other processes */
     size_t part_count, part_room;
     pthread_mutex_t naming_lock;
-    struct rm_naming *naming; /* under that; NULL: nothing was named yet */
+    struct rm_naming *naming; /* guarded by naming_lock; NULL: nothing was symbolized yet */
 };
 
-/** The members before `parts_lock` are the caller's, and set before the first run. */
+/** The caller sets the members before `parts_lock` before the first run. */
 void rm_capture_open(struct rm_capture *capture);
 
-/** Takes over a reference, on success, to a run whose scopes are to be of each run that is made
- * from now on. */
+/** Takes over a reference, on success, to a run whose scopes are included in all later runs. */
 resmon_status rm_capture_join(struct rm_capture *capture, struct resmon_run *part);
 
-/** A run of the `parts` (RM_PART_*).  Any thread; works on a stack of ours. */
+/** Makes a run of the `parts` (RM_PART_*).  Any thread; works on a stack of the library. */
 resmon_status rm_capture_run(struct rm_capture *capture, unsigned parts, resmon_run **ret_run);
 
-/** Names the stacks of a run, by the reader; without it they stay addresses, and say why: a run
- * without names is as true.  `naming`: as in os/reader.h. */
+/** Symbolizes the stacks of a run by the reader.  On failure the run keeps addresses, and has the
+ * reason.  `naming`: as in os/reader.h. */
 void rm_capture_name(struct rm_naming **naming, resmon_run *run);
 
-/** `is_inherited`: in the child of a fork, where others' locks are what they were. */
+/** `is_inherited`: in a forked child, where locks may be held by threads that do not exist. */
 void rm_capture_close(struct rm_capture *capture, bool is_inherited);
 
 #endif

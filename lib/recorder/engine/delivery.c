@@ -6,7 +6,7 @@
 #include "base/struct_size.h"
 #include "os/outfile.h"
 
-/* Thread names; index = lane. */
+/* Thread names; the index is the lane. */
 enum { LANE_LOCAL, LANE_REMOTE };
 static const char *const thread_names[RM_LANES] = {"rm-send", "rm-remote"};
 
@@ -153,8 +153,8 @@ uint64_t rm_delivery_cpu_ns(void *context)
     return cpu_ns;
 }
 
-/* Sinks are to be done before the one who waits for them gives up: the difference is for putting
- * away what they could not deliver. */
+/* Sinks have a little less time than the caller, so that the library can free what was not
+ * delivered. */
 static int64_t sinks_deadline(int64_t now_ns, int64_t timeout_ns)
 {
     return now_ns + timeout_ns - timeout_ns / 8;

@@ -34,7 +34,7 @@ void rm_energy_division_close(struct rm_energy_division *division)
     *division = (struct rm_energy_division){.session = NULL};
 }
 
-/* CPU time of the threads that have scopes, since the time before or since they came. */
+/* CPU time of the threads with scopes since the last call, or since their begin. */
 static double read_threads(struct rm_energy_division *division)
 {
     const struct rm_block *block = &division->session->block;
@@ -63,7 +63,8 @@ static double growth(double now, double last)
     return now > last ? now - last : 0.0; /* NaN: none */
 }
 
-/* Where the power of GPUs is not known, time alone weighs; where they idle, hardly. */
+/* Weight of an interval for GPU energy: power times time, or time alone if the power is not known.
+ */
 static double weight_of(const struct rm_shared_energy *shared, uint64_t ticks)
 {
     double watts = isnan(shared->gpu_w) ? 1.0 : fmax(shared->gpu_w, 1e-3);
@@ -95,12 +96,12 @@ static void divide(struct rm_energy_division *division, const struct rm_shared_e
     double gpu_j = has_gpus ? shared->gpu_j : division->last.gpu_j;
     division->late_of = has_gpus ? 0.0 : division->late_of;
     division->last = *shared;
-    division->last.gpu_j = gpu_j; /* what was paid */
+    division->last.gpu_j = gpu_j; /* already divided */
     division->last_ticks = now;
 }
 
-/* The session is over, and what its scopes had by then is known; but for what GPUs drew, which
- * comes when these are read. */
+/* The session is over, and the energy of its scopes is known, except for GPU energy, which follows
+ * with the next reading. */
 static void settle(struct rm_energy_division *division, const struct rm_shared_energy *shared)
 {
     uint64_t now = rm_clock_ticks();
@@ -120,8 +121,8 @@ static void settle(struct rm_energy_division *division, const struct rm_shared_e
     }
 }
 
-/* All goes by the moment of the processors' energy, which is new each tick; at the last division,
- * what others have drawn since counts, too. */
+/* Divisions follow the processors' energy, which is new at each tick; the last division includes
+ * other energy since then. */
 static bool has_more(const struct rm_energy_division *division,
                      const struct rm_shared_energy *shared, bool is_last)
 {
@@ -130,8 +131,8 @@ static bool has_more(const struct rm_energy_division *division,
     return shared->t_ns > last->t_ns || (is_last && last->t_ns != 0 && have_others);
 }
 
-/* After the end of a session (its monitor's, or another's taking the scopes) scopes that were open
- * stay so in its record: they have energy once more, up to then, and no more. */
+/* After the end of a session (by its monitor, or by another monitor that takes the scopes), scopes
+ * that were open stay open in the record.  They get energy once more, up to the end. */
 void rm_energy_division_take(struct rm_energy_division *division,
                              const struct rm_shared_energy *shared, double share, bool is_last)
 {

@@ -10,14 +10,13 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/compiler.h"
-#include "base/condition.h"
 #include "base/status.h"
 #include "base/text.h"
 #include "base/thread.h"
 
-/* Without persistence mode the driver starts each GPU at the first look: seconds. */
+/* Without persistence mode, the driver starts each GPU at the first access, which takes seconds. */
 #define OPEN_NS (20 * RM_NS_PER_S)
-/* Of an H100 all parts take 7 ms, now and then 15, and seldom more than 50. */
+/* On an H100, reading all parts takes 7 ms, sometimes 15, and rarely more than 50. */
 #define READ_NS (70 * RM_NS_PER_MS)
 #define MORE_NS (10 * RM_NS_PER_MS) /* for each further GPU */
 #define LATE_NS RM_NS_PER_S
@@ -25,7 +24,7 @@
 
 struct rm_gpus {
     pthread_t thread;
-    struct rm_nvml *nvml; /* the thread's; its list of GPUs everybody's, once it is open */
+    struct rm_nvml *nvml; /* used by the thread; its list of GPUs by all threads, once it is open */
     char driver[80];
     size_t count;
     struct rm_gpu_info *infos;
@@ -33,18 +32,18 @@ struct rm_gpus {
 
     /* Guards the members below. */
     pthread_mutex_t lock;
-    struct rm_condition asked;
-    struct rm_condition answered;
+    struct rm_condition work_ready;
+    struct rm_condition work_done;
     bool is_open, is_stopping, has_ended;
-    bool is_left; /* by rm_gpus_stop(): the thread frees this */
+    bool is_left; /* set by rm_gpus_stop(): the thread frees the object */
     resmon_status status;
     char why[256];
     uint64_t requested, served;
-    unsigned parts;                  /* that are asked for */
-    bool is_late;                    /* who asked did not wait for it any longer */
-    int64_t spent_ns;                /* CPU time for `readings` */
-    struct rm_gpu_reading *readings; /* of `served` */
-    struct rm_gpu_reading *fresh;    /* the thread's, being filled */
+    unsigned parts;                  /* requested parts */
+    bool is_late;                    /* the deadline of the request has passed */
+    int64_t spent_ns;                /* CPU time of `readings` */
+    struct rm_gpu_reading *readings; /* results of request `served` */
+    struct rm_gpu_reading *fresh;    /* filled by the thread */
     uint64_t cpu_ns;                 /* atomic: of the thread */
 };
 
@@ -72,22 +71,22 @@ static resmon_status open_all(struct rm_gpus *gpus)
     return RESMON_OK;
 }
 
-static void tell_open(struct rm_gpus *gpus, resmon_status status)
+static void signal_open(struct rm_gpus *gpus, resmon_status status)
 {
     (void)pthread_mutex_lock(&gpus->lock);
     gpus->is_open = true;
     gpus->status = status;
     (void)rm_text_set(gpus->why, sizeof gpus->why, status != RESMON_OK ? resmon_last_error() : "");
-    rm_condition_signal(&gpus->answered);
+    rm_condition_signal(&gpus->work_done);
     (void)pthread_mutex_unlock(&gpus->lock);
 }
 
-/* False: it is to end. */
+/* False: the thread shall end. */
 static bool wait_for_request(struct rm_gpus *gpus, uint64_t *ret_request, unsigned *ret_parts)
 {
     (void)pthread_mutex_lock(&gpus->lock);
     while (!gpus->is_stopping && gpus->requested == gpus->served) {
-        (void)rm_condition_wait(&gpus->asked, &gpus->lock, RM_WAIT_FOR_EVER);
+        (void)rm_condition_wait(&gpus->work_ready, &gpus->lock, RM_WAIT_FOR_EVER);
     }
     bool is_stopping = gpus->is_stopping;
     *ret_request = gpus->requested;
@@ -113,7 +112,7 @@ static void serve(struct rm_gpus *gpus)
         gpus->readings = gpus->fresh;
         gpus->fresh = before;
         gpus->served = request;
-        rm_condition_signal(&gpus->answered);
+        rm_condition_signal(&gpus->work_done);
         (void)pthread_mutex_unlock(&gpus->lock);
     }
 }
@@ -131,7 +130,7 @@ static void *run_thread(void *context)
 {
     struct rm_gpus *gpus = context;
     resmon_status status = open_all(gpus);
-    tell_open(gpus, status);
+    signal_open(gpus, status);
     if (status == RESMON_OK) {
         serve(gpus);
     }
@@ -140,7 +139,7 @@ static void *run_thread(void *context)
     gpus->nvml = NULL;
     gpus->has_ended = true;
     bool is_left = gpus->is_left;
-    rm_condition_signal(&gpus->answered);
+    rm_condition_signal(&gpus->work_done);
     (void)pthread_mutex_unlock(&gpus->lock);
     if (is_left) {
         free_all(gpus);
@@ -150,11 +149,11 @@ static void *run_thread(void *context)
 
 /* ---- on other threads ------------------------------------------------------------------- */
 
-/* Waits, under the lock; false: it took longer. */
+/* Waits, with the lock held; false: the deadline has passed. */
 static bool wait_until(struct rm_gpus *gpus, bool (*has_come)(const struct rm_gpus *),
                        int64_t until_ns)
 {
-    while (!has_come(gpus) && rm_condition_wait(&gpus->answered, &gpus->lock, until_ns)) {
+    while (!has_come(gpus) && rm_condition_wait(&gpus->work_done, &gpus->lock, until_ns)) {
     }
     return has_come(gpus);
 }
@@ -193,7 +192,7 @@ static void stop(struct rm_gpus *gpus)
     pthread_t thread = gpus->thread;
     (void)pthread_mutex_lock(&gpus->lock);
     gpus->is_stopping = true;
-    rm_condition_signal(&gpus->asked);
+    rm_condition_signal(&gpus->work_ready);
     bool is_over = wait_for(gpus, has_ended, STOP_NS);
     gpus->is_left = !is_over;
     (void)pthread_mutex_unlock(&gpus->lock);
@@ -239,7 +238,7 @@ static resmon_status start(struct rm_gpus **ret_gpus)
     return RESMON_OK;
 }
 
-/* A thread that is cancelled in a wait would take the lock with it. */
+/* A thread cancelled in a wait would keep the lock. */
 resmon_status rm_gpus_start(struct rm_gpus **ret_gpus)
 {
     int cancel_state;
@@ -279,7 +278,7 @@ uint64_t rm_gpus_cpu_ns(const struct rm_gpus *gpus)
     return gpus != NULL ? RM_LOAD(&gpus->cpu_ns) : 0;
 }
 
-/* What was asked for and not waited for, and is not too old. */
+/* Whether the result of a late request can be used: the same parts, and not too old. */
 static bool is_wanted(const struct rm_gpus *gpus, unsigned parts, int64_t since_ns)
 {
     return gpus->is_late && gpus->parts == parts && since_ns - gpus->readings[0].t_ns <= LATE_NS;
@@ -290,11 +289,11 @@ bool rm_gpus_read(struct rm_gpus *gpus, unsigned parts, int64_t since_ns,
 {
     int64_t until_ns = since_ns + gpus->patience_ns;
     (void)pthread_mutex_lock(&gpus->lock);
-    bool is_there = wait_until(gpus, is_served, until_ns); /* one that was late, if any */
+    bool is_there = wait_until(gpus, is_served, until_ns); /* the late request, if any */
     if (is_there && !is_wanted(gpus, parts, since_ns)) {
         gpus->requested++;
         gpus->parts = parts;
-        rm_condition_signal(&gpus->asked);
+        rm_condition_signal(&gpus->work_ready);
         is_there = wait_until(gpus, is_served, until_ns);
     }
     gpus->is_late = !is_there;

@@ -8,23 +8,20 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/compiler.h"
-#include "base/condition.h"
-#include "base/deadline.h"
-#include "base/log.h"
 #include "base/ring.h"
 #include "base/status.h"
 #include "base/text.h"
 #include "base/thread.h"
 #include "run/run.h"
 #include "scope/peak.h"
-#include "store/small_records.h"
+#include "store/run_records.h"
 
-/* The queue lasts this long while a sink is busy, within bounds. */
+/* Time that the queue covers while a sink is busy, within bounds. */
 #define QUEUE_NS      (10 * RM_NS_PER_S)
 #define QUEUE_LEAST   128
 #define QUEUE_LARGEST 1024
 
-/* Early: what cannot be written is known soon, and short runs are seen. */
+/* Early, so that write errors are reported soon, and short runs have a snapshot. */
 #define FIRST_SNAPSHOT_MS 1000
 
 enum record_kind { RECORD_ROW, RECORD_TAG };
@@ -32,7 +29,7 @@ enum record_kind { RECORD_ROW, RECORD_TAG };
 struct record {
     int64_t t_ns;
     enum record_kind kind;
-    /* then the values of a row, or the label of a tag */
+    /* followed by the values of a row, or the label of a tag */
     double values[];
 };
 
@@ -40,44 +37,45 @@ struct lane_sink {
     resmon_sink_ops ops;
     void *context;
     int64_t next_snapshot_ns;
-    bool is_own; /* the library's */
+    bool is_own; /* one of the library's sinks */
     bool wants_draft;
     uint64_t snapshot_parts;
-    bool is_off;           /* atomic: its start failed, or it did not return */
-    bool is_ended;         /* guarded by the lane's lock: it had its turn at the end */
-    resmon_sink_info info; /* guarded by the lane's lock; without is_off */
+    bool is_off;           /* atomic: its start failed, or a call did not return */
+    bool is_ended;         /* guarded by the lane's lock: its end was called */
+    resmon_sink_info info; /* guarded by the lane's lock; is_off is not used */
 };
 
 struct rm_lane {
-    int references; /* atomic */
+    int references; /* atomic: the monitor and the thread */
     const char *thread_name;
     struct lane_sink sinks[RM_MAX_SINKS];
     size_t sink_count;
     struct rm_ring ring; /* from the sampling thread */
     struct rm_lane_terms terms;
-    struct rm_condition wake; /* signalled for each row, and to stop */
+    struct rm_condition wake; /* signaled for each row, and to stop */
     pthread_t thread;
     bool has_thread;
-    bool wants_records;    /* a sink has rows or tag */
+    bool wants_records;    /* a sink wants rows or tags */
     bool is_stopping;      /* atomic: set before the last wake */
     int64_t deadline_ns;   /* atomic */
     uint64_t cpu_ns;       /* atomic: of the thread */
     resmon_run *final_run; /* before is_stopping */
-    resmon_run *draft;     /* atomic: taken by the thread */
+    resmon_run *draft;     /* atomic: taken over by the thread */
 
-    pthread_mutex_t lock; /* guards what follows, and how the sinks fare */
+    pthread_mutex_t lock; /* guards the members below, and the sinks' info */
     struct rm_condition ended;
     bool is_done;
     bool is_drafted;
-    struct lane_sink *current; /* that is being called */
+    struct lane_sink *current; /* the sink that is being called */
     resmon_status end_status;  /* of the first sink that failed in stop or flush */
     char end_text[RM_ERROR_TEXT_BYTES];
 
-    pthread_mutex_t capture_lock; /* held while a snapshot is made; the monitor outlives that */
+    /* held while a snapshot is made, during which the monitor exists */
+    pthread_mutex_t capture_lock;
 };
 
-/* The lane whose thread this is: also one that was left behind, or whose starter has not come to
- * know its thread yet. */
+/* The lane of this thread, also if it was abandoned, or has not been assigned by its starter yet.
+ */
 static RM_THREAD_LOCAL struct rm_lane *own_lane;
 
 /* ---- life ------------------------------------------------------------------------------- */
@@ -105,7 +103,7 @@ static void free_memory(struct rm_lane *lane)
     rm_free(lane);
 }
 
-static void let_go(struct rm_lane *lane)
+static void lane_unref(struct rm_lane *lane)
 {
     if (__atomic_sub_fetch(&lane->references, 1, __ATOMIC_ACQ_REL) > 0) {
         return;
@@ -123,7 +121,7 @@ static void let_go(struct rm_lane *lane)
 void rm_lane_free(struct rm_lane *lane)
 {
     if (lane != NULL) {
-        let_go(lane);
+        lane_unref(lane);
     }
 }
 
@@ -156,7 +154,7 @@ void rm_lane_own(struct rm_lane *lane, size_t index, const struct rm_own_sink *o
 
 /* ---- calling sinks ---------------------------------------------------------------------- */
 
-/* One call of a sink at a time, and the account of it. */
+/* A call of a sink, and its account. */
 struct call {
     struct rm_lane *lane;
     struct lane_sink *sink;
@@ -172,7 +170,7 @@ static struct call call_begin(struct rm_lane *lane, struct lane_sink *sink, cons
     return (struct call){lane, sink, what, rm_clock_monotonic_ns()};
 }
 
-/* A failure is said when it is another than the one before. */
+/* A failure is logged if it differs from the last one. */
 static void call_end(const struct call *call, resmon_status status)
 {
     resmon_sink_info *info = &call->sink->info;
@@ -201,7 +199,7 @@ static bool is_on(const struct lane_sink *sink)
     return !RM_LOAD(&sink->is_off);
 }
 
-/* The first that fails in the end is what stop tells of. */
+/* The status of the lane's stop is that of the first failure at the end. */
 static void note_end(struct rm_lane *lane, struct lane_sink *sink, resmon_status status)
 {
     if (status >= RESMON_OK) {
@@ -314,7 +312,7 @@ static void schedule_snapshot(struct lane_sink *sink, int64_t now_ns, uint64_t m
         now_ns + (ms < (uint64_t)most_ms ? (int64_t)ms : most_ms) * RM_NS_PER_MS;
 }
 
-/* NULL: the lane is to stop, and the monitor may be gone; or there is no memory. */
+/* NULL: the lane is stopping, and the monitor may be freed; or out of memory. */
 static resmon_run *capture(struct rm_lane *lane, uint64_t parts)
 {
     resmon_run *run = NULL;
@@ -340,7 +338,7 @@ void rm_lane_note(const char *key, const char *value)
     (void)pthread_mutex_unlock(&lane->capture_lock);
 }
 
-/* Of the work that begins here: what it takes stands in the peaks of the process. */
+/* Reports the growth of RSS by work that begins here. */
 static void note_rise(struct rm_lane *lane, struct rm_peak_work *work)
 {
     uint64_t bytes = 0;
@@ -352,7 +350,7 @@ static void note_rise(struct rm_lane *lane, struct rm_peak_work *work)
     (void)pthread_mutex_unlock(&lane->capture_lock);
 }
 
-/* One capture for all whose turn it is. */
+/* One capture for all sinks whose snapshots are due. */
 static void show_snapshots(struct rm_lane *lane, int64_t now_ns)
 {
     uint64_t parts = 0;
@@ -418,8 +416,8 @@ static void wait_for_work(struct rm_lane *lane)
     }
 }
 
-/* Until the queue is empty; snapshots that are due come in between, as a sink that is slower than
- * the samples never empties it. */
+/* Delivers until the queue is empty.  Due snapshots come in between, since a sink slower than the
+ * samples never empties the queue. */
 static void deliver_queue(struct rm_lane *lane, bool is_stopping)
 {
     const struct record *record;
@@ -446,7 +444,8 @@ static void *run_thread(void *context)
     }
     while (!is_stopping) {
         wait_for_work(lane);
-        /* Asked before the queue is emptied: what was put in before the stop is delivered. */
+        /* Read before the queue is emptied, so that entries queued before the stop are delivered.
+         */
         is_stopping = __atomic_load_n(&lane->is_stopping, __ATOMIC_ACQUIRE);
         deliver_queue(lane, is_stopping);
         if (!is_stopping) {
@@ -463,7 +462,7 @@ static void *run_thread(void *context)
     lane->is_done = true;
     rm_condition_signal(&lane->ended);
     (void)pthread_mutex_unlock(&lane->lock);
-    let_go(lane);
+    lane_unref(lane);
     return NULL;
 }
 
@@ -474,7 +473,7 @@ static size_t queue_records(int64_t interval_ns)
     return (size_t)(records < QUEUE_LARGEST ? records : QUEUE_LARGEST);
 }
 
-/* Callbacks of the program may want what its own threads have. */
+/* Callbacks of the program may need as much stack as its own threads have. */
 static enum rm_thread_stack stack_of(const struct rm_lane *lane)
 {
     bool are_own = true;
@@ -599,14 +598,14 @@ void rm_lane_finish(struct rm_lane *lane, resmon_run *run, int64_t deadline_ns)
     }
     __atomic_store_n(&lane->deadline_ns, deadline_ns, __ATOMIC_RELAXED);
     lane->final_run = rm_run_ref(run);
-    /* After this no capture is under way, and none begins. */
+    /* From here on, no capture is running, and none begins. */
     (void)pthread_mutex_lock(&lane->capture_lock);
     __atomic_store_n(&lane->is_stopping, true, __ATOMIC_RELEASE);
     (void)pthread_mutex_unlock(&lane->capture_lock);
     rm_condition_signal(&lane->wake);
 }
 
-/* Under the lock. */
+/* Called with the lock held. */
 static void note_late(struct lane_sink *sink, const char *why)
 {
     sink->info.status = RESMON_ETIMEDOUT;
@@ -614,7 +613,7 @@ static void note_late(struct lane_sink *sink, const char *why)
     (void)rm_text_set(sink->info.reason, sizeof sink->info.reason, why);
 }
 
-/* Under the lock.  The other sinks get their turn once the one that it is in has returned: nobody
+/* Called with the lock held.  The other sinks are called once the current one returns, but nobody
  * waits for that. */
 static void leave_behind(struct rm_lane *lane)
 {

@@ -9,12 +9,11 @@
 #include "base/alloc.h"
 #include "base/compiler.h"
 #include "base/human.h"
-#include "base/log.h"
 #include "base/status.h"
 #include "engine/energy_division.h"
 #include "engine/recorder.h"
 #include "job/path_pattern.h"
-#include "os/file_system.h"
+#include "os/file.h"
 #include "os/memory_room.h"
 #include "os/outfile.h"
 #include "os/own_usage.h"
@@ -22,8 +21,8 @@
 #include "scope/session.h"
 #include "scope/site.h"
 #include "scope/thread_counters.h"
+#include "store/run_records.h"
 #include "store/scope_records.h"
-#include "store/small_records.h"
 
 /* ---- the block ------------------------------------------------------------------------------ */
 
@@ -31,13 +30,13 @@
 #define SITES      1024
 #define STACKS     8192
 
-/* Of other processes: all that they start, and names that code has there. */
+/* For other processes: all processes that they start, and the names of their code. */
 #define OUTSIDE_STACKS 32768
 #define STACK_TEXTS    1048576
 
 /* ---- its size --------------------------------------------------------------------------- */
 
-/* Numbers of sites are the process's: room for those of before, and for a name per path. */
+/* Site numbers are per process: capacity for earlier ones, and for one name per path. */
 static uint64_t site_room(const struct rm_options *options)
 {
     uint64_t fresh = options->values.scope_paths > SITES ? options->values.scope_paths : SITES;
@@ -45,7 +44,7 @@ static uint64_t site_room(const struct rm_options *options)
     return room < RM_MAX_SITES ? room : RM_MAX_SITES;
 }
 
-/* What scopes take; nothing but what a block must have where there are none. */
+/* Sets the sizes for scopes; the minimum of a block if there are none. */
 static void set_scope_sizes(const struct rm_options *options, bool is_self,
                             struct rm_block_sizes *sizes)
 {
@@ -91,7 +90,7 @@ static struct rm_block_sizes sizes_of(const struct rm_options *options,
 
 /* ---- where it is ------------------------------------------------------------------------ */
 
-/* Where a file of this pattern is written to. */
+/* The path that a pattern expands to. */
 static RM_COLD resmon_status settle_path(const char *pattern, char path[RM_PATH_BYTES])
 {
     char expanded[RM_PATH_BYTES];
@@ -113,8 +112,8 @@ void rm_block_memory_unmap(void *mapping)
     rm_free(mapping);
 }
 
-/* In memory, and copied out, unless the file is memory itself.  A file on another machine is never
- * mapped: where its server goes away, that ends the program. */
+/* The block is in memory and is copied out, unless the file is in memory itself.  A file on another
+ * machine is never mapped: if its server fails, that ends the program. */
 static resmon_status map_file(struct rm_block_memory *memory, char path[RM_PATH_BYTES],
                               struct rm_mapping *mapping, uint64_t bytes)
 {
@@ -203,7 +202,7 @@ resmon_status rm_block_memory_make(struct rm_block_memory *memory, const struct 
 
 /* ---- its name --------------------------------------------------------------------------- */
 
-/* A reference to the session, if it still has the scopes; else NULL: nothing moves in this block.
+/* A reference to the session, if it is the current one; else NULL: nothing changes in this block.
  */
 static struct rm_scope_session *current(struct rm_scope_session *session)
 {
@@ -249,8 +248,8 @@ uint64_t rm_own_memory_rss(void)
     return bytes;
 }
 
-/* Pages of the block come as it fills, and as it is read, which takes none of the memory: so before
- * that, and what the figure has too much is what earlier looks have read beyond it. */
+/* Pages of the block become resident as it is written, and as it is read.  Therefore the RSS is
+ * noted before reading; it includes pages that earlier readings touched. */
 void rm_own_memory_note(const struct rm_own_memory *own)
 {
     if (own->start_rss_1 > 0) {
@@ -258,7 +257,7 @@ void rm_own_memory_note(const struct rm_own_memory *own)
     }
 }
 
-/* The program's other threads count, too, if they take memory in that instant. */
+/* Memory that other threads of the program allocate at the same time is included. */
 void rm_own_memory_note_start(struct rm_own_memory *own, uint64_t rss_before)
 {
     if (!own->is_self) {
@@ -286,13 +285,13 @@ void rm_own_memory_note_rise(const struct rm_own_memory *own, uint64_t bytes)
 
 #define MIB (UINT64_C(1) << 20)
 
-/* glibc gives each thread that allocates a heap of its own, for which it reserves 64 MiB. */
+/* glibc gives each allocating thread a heap of its own, and reserves 64 MiB for it. */
 #define TIGHT_BYTES (512 * MIB)
 
-/* Four threads with their stacks, their buffers, and a run while it is written. */
+/* Four threads with their stacks and buffers, and a run while it is written. */
 #define OWN_BYTES (10 * MIB)
 
-/* A thread with a stack of the usual 8 MiB, and as much again. */
+/* A thread with the usual stack of 8 MiB, and as much again. */
 #define PROGRAM_BYTES (16 * MIB)
 
 void rm_address_space_save(void)

@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Owns the memory of a monitor.  That of a run's block: its size, by the options, and where it is:
- * anonymous memory, a recording, or a file that whoever runs this program has asked for
- * (RESMON_RUN).  What a monitor itself takes of the program's RSS: what the program grew by in its
- * start, the pages of its block, and the highest that its captures and sinks have added for a
- * moment.  And what a monitor does where the process may have little memory by its own limits
- * (RLIMIT_AS, RLIMIT_DATA): it takes little, or does not start, so that the program does not fail
- * for it.  Called by monitor.c and capture.c.
+ * Owns the memory of a monitor.
+ *
+ * The memory of a run's block: its size by the options, and its place: anonymous memory, a
+ * recording, or a file for a parent command (RESMON_RUN).
+ *
+ * The monitor's part of the program's RSS: the growth during its start, the pages of its block,
+ * and the highest temporary growth by its captures and sinks.
+ *
+ * And the behavior with little memory by the process's own limits (RLIMIT_AS, RLIMIT_DATA): a
+ * monitor uses little, or does not start, so that the program does not fail because of it.
+ *
+ * Called by monitor.c and capture.c.
  */
 #ifndef RM_ENGINE_MEMORY_H
 #define RM_ENGINE_MEMORY_H
@@ -25,62 +30,63 @@ struct rm_recorder;
 struct rm_scope_session;
 
 struct rm_block_memory {
-    struct rm_mapping *mapping;   /* of the block; a scope session may own it by now */
-    struct rm_recorder *recorder; /* where the block is copied out; NULL: it is not */
-    const char *record_system;    /* the file system that it is copied to; NULL: none */
-    bool is_of_run;               /* the block is in a file of whoever runs this program */
+    struct rm_mapping *mapping;   /* mapping of the block; a scope session may own it */
+    struct rm_recorder *recorder; /* copies the block out; NULL: no recorder */
+    const char *record_system;    /* file system of the copy; NULL: none */
+    bool is_of_run;               /* the block is in a file for a parent command */
 };
 
-/** An empty block for all that `sampler`, which is open, and the options put into it. */
+/** Makes an empty block, with capacity for all that `sampler`, which is open, and the options need.
+ */
 resmon_status rm_block_memory_make(struct rm_block_memory *memory, const struct rm_options *options,
                                    const struct rm_sampler *sampler, struct rm_block *ret_block);
 
-/** A recording gets its name, and one that was there is set aside.  `session` has the scopes of the
- * block; NULL: none. */
+/** Gives a recording its name; an existing file is set aside.  `session`: of the block's scopes;
+ * NULL: none. */
 resmon_status rm_block_memory_publish(struct rm_block_memory *memory,
                                       struct rm_scope_session *session);
 
-/** Whether the options record into the file `path`, which is absolute. */
+/** Whether the options record to the file `path`, which is absolute. */
 bool rm_block_memory_is_file(const struct rm_options *options, const char *path);
 
 /** Unmaps and frees a struct rm_mapping. */
 void rm_block_memory_unmap(void *mapping);
 
-/** `is_given_away`: a scope session has the mapping.  `is_inherited`: see rm_recorder_free(). */
+/** `is_given_away`: a scope session owns the mapping.  `is_inherited`: see rm_recorder_free(). */
 void rm_block_memory_free(struct rm_block_memory *memory, bool is_given_away, bool is_inherited);
 
 struct rm_own_memory {
-    const struct rm_mapping *mapping; /* of the block */
-    struct rm_block_header *header;   /* where it is noted */
-    bool is_self;                     /* the run is of this process: else it is not noted */
-    uint64_t start_rss_1; /* by which the RSS grew in the start, less block and stacks, and 1; 0:
-                             not known */
+    const struct rm_mapping *mapping; /* mapping of the block */
+    struct rm_block_header *header;   /* header that has the values */
+    bool is_self;                     /* the run is of this process: else nothing is noted */
+    /* growth of RSS in the start, without block and stacks, + 1; 0: not known */
+    uint64_t start_rss_1;
 };
 
-/** The RSS of this process now, in bytes; 0: not known. */
+/** The current RSS of this process in bytes; 0: not known. */
 uint64_t rm_own_memory_rss(void);
 
-/** A start is over that began at that RSS: notes what it took. */
+/** Notes the growth of a start that began at this RSS. */
 void rm_own_memory_note_start(struct rm_own_memory *own, uint64_t rss_before);
 
-/** Notes what the start and the pages of the block take now. */
+/** Notes the memory of the start and of the block's pages. */
 void rm_own_memory_note(const struct rm_own_memory *own);
 
-/** Work of the library, as a capture, made the RSS rise by `bytes`: notes the highest.  Any thread.
- */
+/** Notes the highest growth of RSS by temporary work of the library, such as a capture.  Any
+ * thread. */
 void rm_own_memory_note_rise(const struct rm_own_memory *own, uint64_t bytes);
 
 struct rm_memory_room;
 
-/** Before the first thread of a monitor: where little is left, all threads of the process share one
- * heap from here on. */
+/** Called before the first thread of a monitor: if little memory is left, all threads of the
+ * process share one heap from then on. */
 void rm_address_space_save(void);
 
-/** Whether there is room for a block of so many bytes, and what else a monitor takes, and enough
- * for the program; else RESMON_ENOMEM. */
+/** Whether there is enough memory for a block of this size, for the rest of a monitor, and for the
+ * program; else RESMON_ENOMEM. */
 resmon_status rm_address_space_check(uint64_t block_bytes);
 
-/** The rule of rm_address_space_check(), for a given room. */
+/** The decision of rm_address_space_check(), for a given amount of free memory. */
 resmon_status rm_address_space_decide(const struct rm_memory_room *room, uint64_t block_bytes);
 
 #endif

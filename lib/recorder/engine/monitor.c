@@ -12,7 +12,6 @@
 #include "base/clock.h"
 #include "base/compiler.h"
 #include "base/fork.h"
-#include "base/log.h"
 #include "base/status.h"
 #include "base/text.h"
 #include "base/thread.h"
@@ -26,36 +25,36 @@
 #include "job/leader.h"
 #include "os/clocksource.h"
 #include "os/identity.h"
-#include "os/process_end.h"
+#include "os/proc_pid.h"
 #include "scope/scope.h"
 #include "scope/thread_counters.h"
 #include "setup/facts.h"
 #include "setup/options.h"
 #include "store/end.h"
-#include "store/small_records.h"
+#include "store/run_records.h"
 
 enum life { LIFE_NEW, LIFE_STARTING, LIFE_RUNNING, LIFE_STOPPED, LIFE_FAILED };
 
 struct resmon_monitor {
     struct rm_options options;
-    pid_t pid; /* of the process that made it: in a fork's child it is inert */
+    pid_t pid; /* creating process: in a forked child, the monitor is inert */
     uint32_t forks;
-    int life;                         /* enum life, atomic: tags look at it from signal handlers */
-    struct rm_needs needs;            /* of its outputs */
-    struct rm_begin begin;            /* of the process; at_ns 0: with the start */
-    struct rm_block block;            /* of the run */
-    struct rm_block_memory memory;    /* that the block is in */
+    int life;                         /* enum life, atomic: read by tags in signal handlers */
+    struct rm_needs needs;            /* needs of its outputs */
+    struct rm_begin begin;            /* begin of the process; at_ns 0: begin of the monitor */
+    struct rm_block block;            /* block of the run */
+    struct rm_block_memory memory;    /* memory of the block */
     struct rm_scope_session *session; /* NULL: this monitor has no scopes */
     struct rm_sampling sampling;
-    struct rm_stacks *stacks; /* NULL: none are taken */
+    struct rm_stacks *stacks; /* NULL: no stacks */
     struct rm_delivery delivery;
-    struct resmon_job *job;     /* that this process is in; NULL: none */
-    struct rm_leader leader;    /* of its host */
-    struct rm_identity writer;  /* of the block: this process */
+    struct resmon_job *job;     /* job of this process; NULL: none */
+    struct rm_leader leader;    /* leader of the host */
+    struct rm_identity writer;  /* this process, as the block's writer */
     pthread_mutex_t label_lock; /* guards the label, the end and new facts in the block */
-    struct rm_own_memory own;   /* what it takes of the program's RSS */
-    struct rm_capture capture;  /* of runs */
-    int observed_end;           /* a descriptor of the process that is observed; -1: none */
+    struct rm_own_memory own;   /* the monitor's part of the program's RSS */
+    struct rm_capture capture;  /* makes runs */
+    int observed_end;           /* a descriptor of the observed process; -1: none */
     bool yields_scopes;
 };
 
@@ -159,7 +158,7 @@ resmon_status rm_monitor_get_sink(resmon_monitor *monitor, size_t index, resmon_
 static resmon_status take_scopes(resmon_monitor *monitor)
 {
     const struct rm_options *options = &monitor->options;
-    /* Scopes are of this process: a monitor of another has no use for them. */
+    /* Scopes are of this process, and not used if another process is observed. */
     if (!options->wants_scopes || !monitor->sampling.sampler.collect.is_self) {
         return RESMON_OK;
     }
@@ -183,7 +182,7 @@ static resmon_status take_scopes(resmon_monitor *monitor)
     return status;
 }
 
-/* What is known of these before the first capture. */
+/* Sets what is known before the first capture. */
 static void prepare_capture(resmon_monitor *monitor)
 {
     struct rm_sampler *sampler = &monitor->sampling.sampler;
@@ -196,7 +195,7 @@ static void prepare_capture(resmon_monitor *monitor)
     monitor->capture.own = &monitor->own;
 }
 
-/* The parts of <resmon/sink.h> are those of a capture. */
+/* The parts of <resmon/sink.h> equal those of a capture. */
 _Static_assert(RESMON_PART_SERIES == RM_PART_SERIES && RESMON_PART_SUMMARY == RM_PART_SUMMARY &&
                    RESMON_PART_SCOPES == RM_PART_SCOPES && RESMON_PART_TAGS == RM_PART_TAGS &&
                    RESMON_PART_EVENTS == RM_PART_EVENTS && RESMON_PART_STACKS == RM_PART_STACKS &&
@@ -208,7 +207,7 @@ static resmon_status capture_parts(void *monitor, unsigned parts, resmon_run **r
     return rm_monitor_capture(monitor, parts, ret_run);
 }
 
-/* Facts are only ever added: readers need no lock. */
+/* Facts are only added: readers need no lock. */
 static void note_fact(void *context, const char *key, const char *value)
 {
     resmon_monitor *monitor = context;
@@ -260,8 +259,8 @@ static bool is_in_job(const resmon_monitor *monitor)
     return monitor->job->info.system[0] != '\0';
 }
 
-/* One process of a job speaks for its host, and for all that the job has there: that is settled
- * here, for as long as the monitor is. */
+/* One process of a job reports the values of its host, and all of the job's use there.  The choice
+ * holds for the life of the monitor. */
 static resmon_status enter_job(resmon_monitor *monitor)
 {
     resmon_status status = rm_job_detect(&rm_job_own_environment, &monitor->job);
@@ -280,7 +279,7 @@ static resmon_status open_sampling(resmon_monitor *monitor)
         .begin = monitor->begin.at_ns != 0 ? &monitor->begin : NULL,
     };
     resmon_status status = rm_sampling_open(&monitor->sampling, &terms);
-    (void)rm_clocksource_choose(); /* meanwhile */
+    (void)rm_clocksource_choose(); /* in parallel to the other thread */
     monitor->writer = rm_identity_self();
     return status == RESMON_OK ? rm_sampling_wait_open(&monitor->sampling) : status;
 }
@@ -325,7 +324,7 @@ static resmon_status begin_record(resmon_monitor *monitor)
     header->writer_image = writer->image;
     header->start = rm_clock_read_pair();
     header->start_realtime_ns = rm_clock_realtime_ns();
-    if (monitor->begin.at_ns != 0) { /* of ticks, that other process has none */
+    if (monitor->begin.at_ns != 0) { /* ticks of another process are not known */
         header->start_realtime_ns -= header->start.ns - monitor->begin.at_ns;
         header->start.ns = monitor->begin.at_ns;
     }
@@ -333,7 +332,7 @@ static resmon_status begin_record(resmon_monitor *monitor)
     return rm_sampler_begin(&monitor->sampling.sampler, &monitor->block, &output);
 }
 
-/* NULL: this process. */
+/* NULL: this process is observed. */
 static const struct rm_collect *others(const resmon_monitor *monitor)
 {
     const struct rm_collect *collect = &monitor->sampling.sampler.collect;
@@ -372,9 +371,9 @@ static resmon_status start_all(resmon_monitor *monitor)
     if (status == RESMON_OK) {
         rm_sampling_run(&monitor->sampling);
         RM_STORE_RELEASE(&monitor->block.header->phase, RM_PHASE_RUNNING);
-        /* Last: a start that fails leaves the recording before it in its place. */
+        /* Last, so that a failed start leaves an existing recording in its place. */
         status = rm_block_memory_publish(&monitor->memory, monitor->session);
-        status = monitor->memory.is_of_run ? RESMON_OK : status; /* whoever wanted it has gone */
+        status = monitor->memory.is_of_run ? RESMON_OK : status; /* the parent command has ended */
     }
     return status;
 }
@@ -392,7 +391,7 @@ resmon_status rm_monitor_start(resmon_monitor *monitor)
         return status;
     }
     rm_needs_settle(&monitor->needs, &monitor->options);
-    RM_STORE_RELEASE(&monitor->life, LIFE_STARTING); /* sinks get their turn before it runs */
+    RM_STORE_RELEASE(&monitor->life, LIFE_STARTING); /* sinks are called before the monitor runs */
     const uint64_t rss_before = rm_own_memory_rss();
     status = start_all(monitor);
     if (status != RESMON_OK) {
@@ -425,7 +424,7 @@ static void stop_scopes(resmon_monitor *monitor)
     }
 }
 
-/* The last sample is taken while a thread for the rest is made; but stacks end before scopes. */
+/* The last sample is taken while a thread for the rest starts; but stacks end before scopes. */
 void rm_monitor_end_with_program(resmon_monitor *monitor)
 {
     if (RM_LOAD(&monitor->life) != LIFE_RUNNING) {
@@ -436,22 +435,22 @@ void rm_monitor_end_with_program(resmon_monitor *monitor)
     }
     if (monitor->stacks == NULL) {
         stop_scopes(monitor);
-        rm_sampling_ask_for_end(&monitor->sampling);
+        rm_sampling_request_end(&monitor->sampling);
     }
 }
 
-#define END_TRIES 20 /* that its parent waits for it may be a moment later */
+#define END_TRIES 20 /* waiting for the process by its parent may take a moment */
 
-/* How a process ended that is none of our children, which nobody may have said. */
-static void learn_end(resmon_monitor *monitor)
+/* Reads how an observed process ended that is not our child, unless that was set. */
+static void read_end(resmon_monitor *monitor)
 {
     uint32_t status;
-    struct rm_end_record said;
+    struct rm_end_record known;
     const struct timespec wait = {.tv_nsec = RM_NS_PER_MS};
     struct pollfd ended = {.fd = monitor->observed_end, .events = POLLIN};
-    rm_end_load(monitor->block.header, &said);
-    bool is_said = said.reason != RESMON_END_UNKNOWN;
-    for (int tries = 0; !is_said && tries < END_TRIES && poll(&ended, 1, 0) == 1; tries++) {
+    rm_end_load(monitor->block.header, &known);
+    bool is_known = known.reason != RESMON_END_UNKNOWN;
+    for (int tries = 0; !is_known && tries < END_TRIES && poll(&ended, 1, 0) == 1; tries++) {
         if (rm_process_end_learn(ended.fd, (uint32_t)monitor->sampling.sampler.collect.pid,
                                  &status)) {
             const resmon_run_end end = rm_end_of_status((int)status);
@@ -464,15 +463,15 @@ static void learn_end(resmon_monitor *monitor)
     monitor->observed_end = -1;
 }
 
-/* The sampling thread closes the sources beside what follows. */
+/* The sampling thread closes the sources in parallel to the steps below. */
 static void finish(resmon_monitor *monitor)
 {
     struct rm_block_header *header = monitor->block.header;
-    stop_stacks(monitor); /* before the scopes that they are of */
+    stop_stacks(monitor); /* before the scopes that they refer to */
     stop_scopes(monitor);
     rm_sampling_end(&monitor->sampling);
     if (monitor->observed_end >= 0) {
-        learn_end(monitor);
+        read_end(monitor);
     }
     rm_own_memory_note(&monitor->own);
     (void)pthread_mutex_lock(&monitor->label_lock);
@@ -482,8 +481,8 @@ static void finish(resmon_monitor *monitor)
     RM_STORE_RELEASE(&header->phase, RM_PHASE_STOPPED);
 }
 
-/* The time that is left.  What was measured is safe before names are looked up: that takes memory,
- * and time to be killed in. */
+/* Returns the remaining time.  The measured values are delivered before symbolization, which needs
+ * memory and time in which the program may be killed. */
 static uint64_t send_draft(resmon_monitor *monitor)
 {
     resmon_run *run = NULL;
@@ -535,13 +534,13 @@ resmon_status rm_monitor_stop(resmon_monitor *monitor)
     const int64_t until_ns =
         rm_clock_monotonic_ns() + (int64_t)monitor->options.values.stop_timeout_ms * RM_NS_PER_MS;
     if (monitor->memory.recorder != NULL) {
-        rm_recorder_end(monitor->memory.recorder); /* beside the sinks */
+        rm_recorder_end(monitor->memory.recorder); /* in parallel to the sinks */
     }
     if (monitor->delivery.sink_count > 0) {
         bool has_begun = false;
         struct ending ending = {monitor, &has_begun};
         status = rm_thread_call(send_all, &ending);
-        if (!has_begun) { /* no stack for it: the sinks end all the same */
+        if (!has_begun) { /* no stack for the thread: the sinks are ended nevertheless */
             (void)rm_delivery_stop(&monitor->delivery, NULL,
                                    monitor->options.values.stop_timeout_ms);
         }
@@ -595,7 +594,7 @@ void rm_monitor_free(resmon_monitor *monitor)
 
 /* ---- while it runs ---------------------------------------------------------------------- */
 
-/* Async-signal-safe: no error text unless something is wrong, no lock. */
+/* Async-signal-safe: takes no lock, and writes an error text only on failure. */
 resmon_status rm_monitor_tag(resmon_monitor *monitor, const char *label)
 {
     if (is_inherited(monitor) || RM_LOAD_ACQUIRE(&monitor->life) != LIFE_RUNNING) {
@@ -666,8 +665,8 @@ resmon_status rm_monitor_set_begin(resmon_monitor *monitor, int64_t at_ns,
     return status;
 }
 
-/* The process has ended, and nothing of what comes after it is of the run: the next sample, in
- * which the collectors look at the usage, is the last. */
+/* The process has ended, and nothing after it belongs to the run: the next sample, for which the
+ * collectors read the usage, is the last one. */
 resmon_status rm_monitor_set_usage(resmon_monitor *monitor, const resmon_run_usage *usage)
 {
     resmon_status status = check_life(monitor, LIFE_RUNNING, LIFE_RUNNING);
@@ -686,16 +685,16 @@ resmon_status rm_monitor_set_usage(resmon_monitor *monitor, const resmon_run_usa
 
 void rm_monitor_note_exit(resmon_monitor *monitor, int exit_status)
 {
-    struct rm_end_record said;
-    rm_end_load(monitor->block.header, &said);
-    bool is_said = said.reason != RESMON_END_UNKNOWN;
-    if (exit_status != 0 && (!is_said || said.reason == RESMON_END_FAILED)) {
+    struct rm_end_record known;
+    rm_end_load(monitor->block.header, &known);
+    bool is_known = known.reason != RESMON_END_UNKNOWN;
+    if (exit_status != 0 && (!is_known || known.reason == RESMON_END_FAILED)) {
         (void)rm_monitor_set_end(
-            monitor,
-            &(resmon_run_end){.reason = RESMON_END_FAILED,
-                              .exit_status = said.exit_status != 0 ? said.exit_status : exit_status,
-                              .signal_number = is_said ? said.signal_number : 0,
-                              .text = is_said ? said.text : ""});
+            monitor, &(resmon_run_end){.reason = RESMON_END_FAILED,
+                                       .exit_status =
+                                           known.exit_status != 0 ? known.exit_status : exit_status,
+                                       .signal_number = is_known ? known.signal_number : 0,
+                                       .text = is_known ? known.text : ""});
     }
 }
 

@@ -11,13 +11,11 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
-#include "base/condition.h"
-#include "base/log.h"
 #include "base/sanitizer.h"
 #include "base/status.h"
 #include "base/text.h"
 #include "base/thread.h"
-#include "os/memory_file.h"
+#include "os/mapping.h"
 #include "os/memory_room.h"
 #include "os/outfile.h"
 #include "record/block_copy.h"
@@ -32,27 +30,27 @@ struct rm_recorder_pace rm_recorder_pace = {.usual_ns = 5 * RM_NS_PER_S,
                                             .short_bytes = (uint64_t)1 << 30,
                                             .share = 0.005};
 
-#define LAST_TRIES 3 /* at the last copy */
+#define LAST_TRIES 3 /* attempts of the last copy */
 
-/* What the thread is asked for, one after the other; and what it has done. */
+/* Steps requested from the thread, in order; and the last one done. */
 enum step { NOTHING, MAKE, PUBLISH, END };
 
 struct rm_recorder {
     pthread_mutex_t lock; /* guards the next seven */
     struct rm_condition changed;
-    enum step asked, done;
-    bool is_given_up; /* END: what was never published is removed */
-    int owners;       /* the monitor, and the thread */
+    enum step requested, done;
+    bool is_given_up; /* END: what is not published is removed */
+    int owners;       /* references: the monitor and the thread */
     resmon_status status;
-    char text[RM_ERROR_TEXT_BYTES]; /* of the step that is done */
-    pthread_t thread;               /* joined when it is done, else left behind */
+    char text[RM_ERROR_TEXT_BYTES]; /* error text of the last step */
+    pthread_t thread;               /* joined when it has ended, else abandoned */
     uint64_t cpu_ns;                /* atomic */
     struct rm_scope_session *session;
-    struct rm_mapping mapping; /* until it is the monitor's */
-    /* The thread's: */
+    struct rm_mapping mapping; /* until the monitor takes it over */
+    /* Used by the thread only: */
     struct rm_memory_file memory;
-    struct rm_outfile *pending; /* the file, before it has its name */
-    struct rm_kept file;        /* and then */
+    struct rm_outfile *pending; /* the file before it has its name */
+    struct rm_kept file;        /* the file after it has its name */
     struct rm_record_file copies;
     uint64_t bytes;
     bool is_remote;
@@ -124,7 +122,7 @@ static resmon_status write_copy(struct rm_recorder *recorder)
     return status;
 }
 
-/* The descriptor goes on; that of the outfile is closed with its new name. */
+/* The descriptor is kept; that of the outfile is closed when it is renamed. */
 static resmon_status give_name(struct rm_recorder *recorder)
 {
     struct rm_outfile *pending = recorder->pending;
@@ -134,7 +132,7 @@ static resmon_status give_name(struct rm_recorder *recorder)
     if (fd < 0) {
         return rm_error(RESMON_EIO, "the descriptor of the recording %s is lost", recorder->path);
     }
-    recorder->file = pending->kept; /* the tag is of the open file, which they share */
+    recorder->file = pending->kept; /* the tag is on the open file, which both descriptors share */
     recorder->file.fd = fd;
     recorder->copies.kept = &recorder->file;
     recorder->pending = NULL;
@@ -155,7 +153,7 @@ static resmon_status publish(struct rm_recorder *recorder)
 /* ---- copies -----------------------------------------------------------------------------------
  */
 
-/* By what is in it as well: the number of a file that was removed is given to another one. */
+/* Also compares the content, since the inode number of a removed file is reused. */
 static bool is_record(const struct rm_recorder *recorder, const struct rm_kept *kept)
 {
     struct rm_infile file = {
@@ -166,7 +164,7 @@ static bool is_record(const struct rm_recorder *recorder, const struct rm_kept *
            strncmp(header.memory_name, recorder->memory.name, sizeof header.memory_name) == 0;
 }
 
-/* Where the program has closed one: by its name, if that is still the same. */
+/* Opens a file again that the program has closed, if its name is unchanged. */
 static resmon_status revive(struct rm_recorder *recorder)
 {
     struct rm_kept again;
@@ -205,7 +203,7 @@ static bool is_removed(const struct rm_recorder *recorder)
            info.st_nlink == 0;
 }
 
-/* By the user, who does not want it then; or another program has the same path. */
+/* The user removed the file, and does not want it; or another program uses the path. */
 static resmon_status check_removal(const struct rm_recorder *recorder)
 {
     struct rm_infile other;
@@ -258,16 +256,16 @@ static void say_done(struct rm_recorder *recorder, enum step step, resmon_status
     (void)pthread_mutex_unlock(&recorder->lock);
 }
 
-/* What is asked for, at `until_ns` at the latest. */
+/* The requested step, or NOTHING at `until_ns`. */
 static enum step wait_for(struct rm_recorder *recorder, enum step least, int64_t until_ns)
 {
     (void)pthread_mutex_lock(&recorder->lock);
-    while (recorder->asked < least &&
+    while (recorder->requested < least &&
            rm_condition_wait(&recorder->changed, &recorder->lock, until_ns)) {
     }
-    enum step asked = recorder->asked;
+    enum step requested = recorder->requested;
     (void)pthread_mutex_unlock(&recorder->lock);
-    return asked;
+    return requested;
 }
 
 static void free_recorder(struct rm_recorder *recorder)
@@ -276,7 +274,7 @@ static void free_recorder(struct rm_recorder *recorder)
     rm_free(recorder);
 }
 
-/* Whoever of the two is last frees it. */
+/* The last owner frees it. */
 static void leave(struct rm_recorder *recorder)
 {
     (void)pthread_mutex_lock(&recorder->lock);
@@ -294,8 +292,8 @@ static void *fold_left(void *unused)
     return unused;
 }
 
-/* On a thread of its own: their recordings may be where everything stalls. */
-static void look_after_the_dead(void)
+/* On a thread of its own, as the recordings of dead programs may be on a slow file system. */
+static void merge_leftovers(void)
 {
     pthread_t thread;
     const struct rm_thread_work work = {"rm-fold", RM_STACK_SMALL, fold_left, NULL};
@@ -304,7 +302,7 @@ static void look_after_the_dead(void)
     }
 }
 
-/* Often where the program may soon be killed for its memory: a container takes ours with it. */
+/* More often if memory is short: a container that kills the program takes our memory with it. */
 static bool is_due(const struct rm_recorder *recorder, int64_t since_ns, int64_t cost_ns)
 {
     struct rm_memory_room room;
@@ -317,7 +315,7 @@ static bool is_due(const struct rm_recorder *recorder, int64_t since_ns, int64_t
         return true;
     }
     if (!rm_kept_is_isolated() && !rm_sanitizer_is_here()) {
-        return false; /* it takes thirty descriptors, in a table that the program may tidy up */
+        return false; /* it needs thirty descriptors, in a table that the program may close */
     }
     rm_memory_room_look(NULL, &room);
     return room.bytes < rm_recorder_pace.short_bytes;
@@ -349,7 +347,7 @@ static void close_files(struct rm_recorder *recorder)
     rm_memory_file_close(&recorder->memory);
 }
 
-/* Returns how the last step went that it came to. */
+/* Returns the status of the last step. */
 static resmon_status work(struct rm_recorder *recorder)
 {
     resmon_status status = make(recorder);
@@ -359,11 +357,11 @@ static resmon_status work(struct rm_recorder *recorder)
         status = recorder->is_given_up ? RESMON_ESTATE : publish(recorder);
     }
     if (status != RESMON_OK) {
-        rm_memory_file_remove(recorder->memory.name); /* it never began */
+        rm_memory_file_remove(recorder->memory.name); /* the recording never began */
         return status;
     }
     say_done(recorder, PUBLISH, status);
-    look_after_the_dead();
+    merge_leftovers();
     copy_until_end(recorder);
     return copy_last(recorder);
 }
@@ -388,12 +386,12 @@ static void *run_thread(void *recorder_)
 static void ask(struct rm_recorder *recorder, enum step step)
 {
     (void)pthread_mutex_lock(&recorder->lock);
-    recorder->asked = recorder->asked > step ? recorder->asked : step;
+    recorder->requested = recorder->requested > step ? recorder->requested : step;
     rm_condition_signal(&recorder->changed);
     (void)pthread_mutex_unlock(&recorder->lock);
 }
 
-/* False: the time has come. */
+/* False: the deadline has passed. */
 static bool wait_until_done(struct rm_recorder *recorder, enum step step, int64_t until_ns,
                             resmon_status *ret_status)
 {
@@ -437,10 +435,10 @@ resmon_status rm_recorder_make(const char *path, uint64_t bytes, bool is_remote,
     if (recorder == NULL) {
         return rm_error(RESMON_ENOMEM, "out of memory for the recording %s", path);
     }
-    const struct rm_thread_work told = {"rm-record", RM_STACK_SMALL, run_thread, recorder};
+    const struct rm_thread_work thread_work = {"rm-record", RM_STACK_SMALL, run_thread, recorder};
     recorder->owners = 2;
     recorder->is_remote = is_remote;
-    if (rm_thread_start(&recorder->thread, &told) != RESMON_OK) {
+    if (rm_thread_start(&recorder->thread, &thread_work) != RESMON_OK) {
         free_recorder(recorder);
         return rm_error(RESMON_ENOTSUP, "cannot start the thread that writes the recording");
     }
@@ -498,11 +496,11 @@ void rm_recorder_free(struct rm_recorder *recorder, bool is_inherited)
 {
     resmon_status status;
     if (recorder == NULL || is_inherited) {
-        return; /* a child has no thread of ours, and its memory ends with it */
+        return; /* a forked child has no thread, and its memory ends with it */
     }
     (void)pthread_mutex_lock(&recorder->lock);
-    recorder->is_given_up = recorder->asked < PUBLISH;
-    bool only_waits = recorder->asked < END;
+    recorder->is_given_up = recorder->requested < PUBLISH;
+    bool only_waits = recorder->requested < END;
     (void)pthread_mutex_unlock(&recorder->lock);
     if (only_waits) {
         ask(recorder, END);

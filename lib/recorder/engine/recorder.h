@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Owns a recording whose block is in a memory file, so that no scope ever waits for a disk or a
- * server: the file that users name, and the thread rm-record, which makes both and copies the block
- * out now and then and at the end.  It has them open all the while: what the program does to its
- * root, its user or the file's name does not matter.  A program that dies leaves the memory file;
- * who loads the recording finds it by the name in the header and puts the two together
- * (record/leftover).
+ * server: the file that users name, and the thread rm-record, which creates both and copies the
+ * block to the file now and then and at the end.  It keeps them open, independent of changes of
+ * the program's root directory, user, or file names.
+ *
+ * A killed program leaves the memory file.  Loading the recording finds it by the name in the
+ * header, and merges the two (record/leftover).
+ *
  * Called by memory.c, for the file, and by monitor.c.
  */
 #ifndef RM_ENGINE_RECORDER_H
@@ -20,10 +22,10 @@
 struct rm_recorder;
 struct rm_scope_session;
 
-/** How often the block is copied out: `remote_ns` to another machine, to which a whole cluster may
- * write; `hurried_ns` where less than `short_bytes` of memory are left
- * (os/memory_room.h), which is looked at that often; and that the thread takes no more than `share`
- * of a CPU by it.  Tests have their own. */
+/** Intervals between copies: `remote_ns` to another machine, to which a whole cluster may write;
+ * `hurried_ns` if less than `short_bytes` of memory are left (os/memory_room.h), which is checked
+ * at that interval.  The thread uses at most `share` of a CPU for copies.  Tests have their own
+ * intervals. */
 struct rm_recorder_pace {
     int64_t usual_ns, remote_ns, hurried_ns;
     uint64_t short_bytes;
@@ -32,33 +34,32 @@ struct rm_recorder_pace {
 extern struct rm_recorder_pace rm_recorder_pace;
 
 /**
- * Starts the thread, which reserves the file (`path`, absolute) and the memory for a block.
- * `is_remote`: the file is on another machine.
- * RESMON_ENOTSUP: there is no memory for it, or no thread, and the text says why: the file has to
- * be mapped itself.
+ * Starts the thread, which creates the file (`path`, absolute) and the memory for a block.
+ * `is_remote`: the file is on another machine.  RESMON_ENOTSUP: no memory file or thread is
+ * possible, with the reason: the file has to be mapped itself.
  */
 resmon_status rm_recorder_make(const char *path, uint64_t bytes, bool is_remote,
                                struct rm_mapping *ret_mapping, struct rm_recorder **ret_recorder);
 
-/** Notes in the block's header where the two are. */
+/** Writes the places of both files into the block's header. */
 void rm_recorder_mark(const struct rm_recorder *recorder, struct rm_block_header *header);
 
-/** The first copy: the file gets its name, and copies follow.  `session` (NULL: none) has the
- * scopes; its reference is given back when nothing is copied any more. */
+/** Makes the first copy, and gives the file its name; further copies follow.  `session` (NULL:
+ * none): of the block's scopes; its reference is released after the last copy. */
 resmon_status rm_recorder_publish(struct rm_recorder *recorder, struct rm_scope_session *session);
 
 /** CPU time of the thread so far.  Any thread. */
 uint64_t rm_recorder_cpu_ns(const struct rm_recorder *recorder);
 
-/** Asks for the last copy, of a block that does not change any more. */
+/** Requests the last copy, of a block that does not change any more. */
 void rm_recorder_end(struct rm_recorder *recorder);
 
-/** Waits for that; RESMON_ETIMEDOUT: it is left behind, and the memory file stays for who loads the
- * recording. */
+/** Waits for the last copy.  RESMON_ETIMEDOUT: the thread is abandoned, and the memory file is left
+ * for loading. */
 resmon_status rm_recorder_wait(struct rm_recorder *recorder, int64_t deadline_ns);
 
-/** NULL is fine.  What was never published is removed.  `is_inherited`: in the child of a fork,
- * which has nothing to do with it. */
+/** NULL is fine.  A file that was not published is removed.  `is_inherited`: in a forked child,
+ * where only memory is freed. */
 void rm_recorder_free(struct rm_recorder *recorder, bool is_inherited);
 
 #endif

@@ -7,10 +7,10 @@
 #include "base/alloc.h"
 #include "base/status.h"
 #include "base/text.h"
-#include "collect/order.h"
+#include "collect/collect.h"
 #include "job/job_cgroup.h"
 #include "scope/peak.h"
-#include "store/small_records.h"
+#include "store/run_records.h"
 
 /* ---- sources ---------------------------------------------------------------------------- */
 
@@ -27,7 +27,8 @@ static void switch_off(struct rm_sampler_source *source)
         }
         rm_free(source->state);
         source->state = NULL;
-        source->schedule.cost_ns = 0.0; /* the others need not make room for it */
+        /* so that other sources do not become rarer because of it */
+        source->schedule.cost_ns = 0.0;
     }
 }
 
@@ -37,7 +38,7 @@ static void set_reason(struct rm_source_record *record, resmon_status status, co
     (void)rm_text_set(record->reason, sizeof record->reason, reason);
 }
 
-/* What its figures lacked stays said. */
+/* Keeps the remark on the values read. */
 static void set_failure(struct rm_source_record *record, resmon_status status, const char *reason)
 {
     if (status == RESMON_ESRCH && record->provenance == RESMON_PROVENANCE_SAMPLED) {
@@ -50,7 +51,7 @@ static void set_failure(struct rm_source_record *record, resmon_status status, c
 static int64_t least_interval(const struct rm_sampler *sampler,
                               const struct rm_collector *collector)
 {
-    bool is_asked_for = sampler->options->said.interval_ms != 0;
+    bool is_asked_for = sampler->options->given.interval_ms != 0;
     return is_asked_for || collector->own_interval_ns < collector->min_interval_ns
                ? collector->min_interval_ns
                : collector->own_interval_ns;
@@ -144,7 +145,7 @@ static resmon_status show_gpus(struct rm_sampler *sampler)
                                   : rm_error(RESMON_ENOMEM, "out of memory for a monitor");
 }
 
-/* They would be those of another machine than the files'. */
+/* NVML would read this machine's GPUs, not those of the root. */
 static bool wants_gpus(const struct rm_options *options)
 {
     bool is_live = options->values.fs_root == NULL || options->values.fs_root[0] == '\0' ||
@@ -154,7 +155,7 @@ static bool wants_gpus(const struct rm_options *options)
 
 void rm_sampler_prepare(struct rm_sampler *sampler, const struct rm_options *options)
 {
-    memset(sampler, 0, sizeof *sampler); /* clang has a value as large as this on the stack */
+    memset(sampler, 0, sizeof *sampler); /* clang would build a value of this size on the stack */
     sampler->options = options;
     sampler->rss_column = -1;
     sampler->gpus_status = RESMON_ENODEV;
@@ -169,8 +170,7 @@ void rm_sampler_prepare(struct rm_sampler *sampler, const struct rm_options *opt
     }
 }
 
-/* The groups of the job that this process speaks for; a group that was asked for stays what is
- * observed. */
+/* Finds the cgroups of the job that this process reports; an explicitly observed cgroup is kept. */
 static void find_job_group(struct rm_sampler *sampler)
 {
     struct rm_collect *collect = &sampler->collect;
@@ -277,7 +277,7 @@ resmon_status rm_sampler_begin(struct rm_sampler *sampler, const struct rm_block
 
 /* ---- one sample ------------------------------------------------------------------------- */
 
-/* Its pid may be another process's by now, and some sources read by path. */
+/* The pid may be another process's by now, and some sources read by path. */
 static void switch_off_process(struct rm_sampler *sampler)
 {
     for (size_t i = 0; i < sampler->source_count; i++) {
@@ -291,7 +291,7 @@ static void switch_off_process(struct rm_sampler *sampler)
     }
 }
 
-/* A source that fails says so in the run, and is tried again, ever less often. */
+/* A failure of a source is in the run, and the source is tried again, ever less often. */
 static void note_failure(struct rm_sampler *sampler, size_t index, resmon_status status)
 {
     struct rm_source_record *record = &sampler->sources[index].record;
@@ -325,13 +325,13 @@ static void read_source(struct rm_sampler *sampler, size_t index, uint64_t sampl
     source->elsewhere_ns = sampler->collect.elsewhere_ns;
     rm_schedule_note(&source->schedule, sample, status != RESMON_OK);
     if (status != RESMON_OK) {
-        source->took_ns = source->elsewhere_ns = 0; /* it says nothing of what a reading costs */
+        source->took_ns = source->elsewhere_ns = 0; /* not the cost of a reading */
         for (size_t c = 0; c < source->columns; c++) {
             sampler->values[source->first + c] = RM_NAN;
         }
         note_failure(sampler, index, status);
     } else {
-        record->status = RESMON_OK; /* if it came back: the reason stays told */
+        record->status = RESMON_OK; /* the source works again: the reason is kept */
         if (sampler->collect.remark[0] != '\0' || sampler->collect.takes_remark_back) {
             set_reason(record, RESMON_OK, sampler->collect.remark);
         }
@@ -349,15 +349,16 @@ static bool is_read(const struct rm_sampler_source *source, uint64_t sample, enu
            rm_schedule_is_due(&source->schedule, sample);
 }
 
-void rm_sampler_hear(struct rm_sampler *sampler, int64_t now_ns)
+void rm_sampler_take_events(struct rm_sampler *sampler, int64_t now_ns)
 {
-    sampler->next_hear_ns = INT64_MAX;
+    sampler->next_events_ns = INT64_MAX;
     for (size_t i = 0; i < sampler->source_count; i++) {
         const struct rm_sampler_source *source = &sampler->sources[i];
-        if (source->state != NULL && source->collector->hear != NULL) {
-            int64_t in_ns = source->collector->hear(source->state);
+        if (source->state != NULL && source->collector->take_events != NULL) {
+            int64_t in_ns = source->collector->take_events(source->state);
             int64_t at_ns = in_ns < INT64_MAX - now_ns ? now_ns + in_ns : INT64_MAX;
-            sampler->next_hear_ns = at_ns < sampler->next_hear_ns ? at_ns : sampler->next_hear_ns;
+            sampler->next_events_ns =
+                at_ns < sampler->next_events_ns ? at_ns : sampler->next_events_ns;
         }
     }
 }
@@ -379,7 +380,7 @@ static void read_sources(struct rm_sampler *sampler, enum rm_sample_of of)
     }
 }
 
-/* Under the store lock, which readers hold. */
+/* Called with the store lock, which readers take. */
 static void publish_sources(struct rm_sampler *sampler)
 {
     for (size_t i = 0; i < sampler->source_count; i++) {
@@ -399,7 +400,7 @@ static void send(struct rm_sampler *sampler, int64_t t_ns)
         struct rm_tag tag;
         bool is_there = rm_tags_get(&sampler->block, sampler->tags_sent, &tag);
         if (!is_there && sampler->tags_sent >= rm_tags_oldest(&sampler->block)) {
-            break; /* somebody is just writing it: with the next sample, then */
+            break; /* a writer is active: done with the next sample */
         }
         sampler->tags_sent++;
         if (is_there) {
@@ -412,9 +413,9 @@ static void send(struct rm_sampler *sampler, int64_t t_ns)
 
 /* ---- its cost --------------------------------------------------------------------------- */
 
-/* Readings are timed by the wall clock, which costs less than asking for CPU time around each; what
- * they are of the thread's CPU time is their part of it.  What another thread did for them it
- * says itself. */
+/* Readings are timed by the wall clock, which is cheaper than reading CPU time around each.  The
+ * sum of their CPU time is that of the thread.  Work of another thread is added as it reports it.
+ */
 static void note_cost(struct rm_sampler *sampler, int64_t cpu_ns)
 {
     double took_ns = 0.0;
@@ -443,8 +444,8 @@ static void count_others(struct rm_sampler *sampler)
     cost->handlers_ns = RM_LOAD(&sampler->stacks_cost.handlers_ns);
 }
 
-/* All that the thread did since the last account: waking and waiting too.  Samples that the program
- * asks for make no others rarer. */
+/* All CPU time of the thread since the last account, including waking and waiting.  Samples that
+ * the program requests do not make others rarer. */
 static void account(struct rm_sampler *sampler, int64_t now_ns, bool is_due)
 {
     const struct rm_schedules schedules = {&sampler->sources[0].schedule, sampler->source_count,
@@ -485,7 +486,7 @@ static void add_sample(struct rm_sampler *sampler, int64_t at_ns, const double *
     (void)pthread_mutex_unlock(&sampler->store_lock);
 }
 
-/* Of what the usage at the beginning tells; what stands in two members is their sum. */
+/* Counters whose value at the begin is in the usage; two members are added. */
 static const struct {
     uint32_t metric;
     size_t members[2];
@@ -513,7 +514,7 @@ static const struct {
 #undef RM_USAGE
 };
 
-/* NaN: nobody knows. */
+/* NaN: not known. */
 static double value_at_begin(const resmon_run_usage *usage, uint32_t metric)
 {
     double sum = RM_NAN;
@@ -530,8 +531,9 @@ static double value_at_begin(const resmon_run_usage *usage, uint32_t metric)
     return sum;
 }
 
-/* The sample before the first one has, of the counters that this one has read, what they had then:
- * in place of this, for over a millisecond a rate says nothing. */
+/* Adds a sample at the begin of the run, with the values that counters of the first sample had
+ * then.  The first sample
+ * then lacks these counters, since a rate over a millisecond is meaningless. */
 static void add_begin(struct rm_sampler *sampler)
 {
     const struct rm_column *columns = rm_block_record(&sampler->block, RM_SECTION_COLUMNS, 0);
@@ -543,7 +545,8 @@ static void add_begin(struct rm_sampler *sampler)
     for (size_t c = 0; c < sampler->column_count; c++) {
         double value = value_at_begin(&begin->usage, columns[c].metric);
         bool is_known = !isnan(sampler->values[c]) && !isnan(value);
-        values[c] = is_known ? fmin(value, sampler->values[c]) : RM_NAN; /* that may be of ticks */
+        /* which may be rounded to ticks */
+        values[c] = is_known ? fmin(value, sampler->values[c]) : RM_NAN;
         sampler->values[c] = is_known ? RM_NAN : sampler->values[c];
     }
     add_sample(sampler, begin->at_ns, values);
@@ -569,7 +572,7 @@ void rm_sampler_take(struct rm_sampler *sampler, int64_t now_ns, enum rm_sample_
     rm_energy_division_take(&sampler->division, &sampler->collect.found.shared,
                             sampler->options->values.max_overhead, of == RM_SAMPLE_ALL);
     send(sampler, t_ns);
-    /* The cost of this sample is in the account of the next. */
+    /* The cost of this sample is in the next account. */
     uint64_t wall_ns = (uint64_t)(rm_clock_monotonic_ns() - wall_before);
     sampler->cost.wall_ns += wall_ns;
     sampler->cost.wall_max_ns =

@@ -17,11 +17,11 @@
 
 #define LOOK_EVERY_NS (50L * 1000 * 1000)
 
-static pthread_key_t key; /* its destructor runs in pthread_exit(), and not in exit() */
+static pthread_key_t key; /* its destructor runs in pthread_exit(), but not in exit() */
 static bool has_key;
 
-/* The kernel counts the main thread, although it has gone, and ours from before they begin until
- * after they have ended: never fewer than there are.  0: it does not say. */
+/* The kernel counts a main thread that has exited, and counts ours before they begin until after
+ * they have ended: never too few.  0: not known. */
 static bool are_only_ours_left(void)
 {
     uint64_t before, after;
@@ -44,7 +44,7 @@ static void *wait_for_the_last(void *unused)
     exit(0);
 }
 
-/* On the main thread, which has the program's descriptors, for exit handlers. */
+/* Run on the main thread, which has the program's descriptors, for exit handlers. */
 static void on_exit_of_main(void *unused)
 {
     (void)unused;
@@ -60,7 +60,8 @@ static void make_key(void)
     has_key = pthread_key_create(&key, on_exit_of_main) == 0;
 }
 
-/* On any thread, when a monitor starts: if it is the main thread, its leaving will be noticed. */
+/* Called on any thread at the start of a monitor: if it is the main thread, its exit is detected.
+ */
 static void rm_last_thread_watch(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -72,20 +73,20 @@ static void rm_last_thread_watch(void)
 
 /* ---- on the thread ---------------------------------------------------------------------- */
 
-/* Waits, under the lock, until a sample is asked for, the end is, or the deadline has come.  A
- * condition and not a timer descriptor: programs close descriptors that they do not know. */
+/* Waits, with the lock held, for a request, the end, or the deadline.  A condition variable is
+ * used, since programs close timer descriptors that they do not know. */
 static void wait_for_work(struct rm_sampling *sampling)
 {
     int64_t poll_ns = rm_collect_next_poll_ns(&sampling->sampler.collect);
     int64_t until_ns = poll_ns < sampling->deadline_ns ? poll_ns : sampling->deadline_ns;
     until_ns =
-        sampling->sampler.next_hear_ns < until_ns ? sampling->sampler.next_hear_ns : until_ns;
+        sampling->sampler.next_events_ns < until_ns ? sampling->sampler.next_events_ns : until_ns;
     while (sampling->stage == RM_SAMPLING_RUNNING && sampling->requested == sampling->served &&
-           rm_condition_wait(&sampling->asked, &sampling->lock, until_ns)) {
+           rm_condition_wait(&sampling->work_ready, &sampling->lock, until_ns)) {
     }
 }
 
-/* Deadlines stay on the grid of the start; those that were missed are counted, not replayed. */
+/* Deadlines are multiples of the interval from the start; missed ones are counted, not repeated. */
 static bool pass_deadlines(struct rm_sampling *sampling, int64_t now_ns)
 {
     int64_t interval_ns = rm_cadence_interval_ns(&sampling->sampler.cadence);
@@ -93,18 +94,18 @@ static bool pass_deadlines(struct rm_sampling *sampling, int64_t now_ns)
     int64_t passed = late_ns < 0 ? 0 : late_ns / interval_ns + 1;
     sampling->deadline_ns += passed * interval_ns;
     sampling->sampler.cost.late += passed > 1 ? (uint64_t)passed - 1 : 0;
-    if (late_ns < -interval_ns) { /* a clock that runs backwards, in a process that was restored */
+    if (late_ns < -interval_ns) { /* the clock went back, in a process restored from a checkpoint */
         sampling->deadline_ns = now_ns + interval_ns;
     }
     return passed > 0;
 }
 
-static void answer(struct rm_sampling *sampling, uint64_t requested)
+static void complete(struct rm_sampling *sampling, uint64_t requested)
 {
     (void)pthread_mutex_lock(&sampling->lock);
     sampling->served = requested;
     (void)pthread_mutex_unlock(&sampling->lock);
-    rm_condition_signal(&sampling->answered); /* who wakes finds the lock free */
+    rm_condition_signal(&sampling->work_done); /* the waiting thread finds the lock free */
 }
 
 static void take_samples(struct rm_sampling *sampling)
@@ -115,8 +116,8 @@ static void take_samples(struct rm_sampling *sampling)
     sampling->deadline_ns = start_ns + sampler->options->interval_ns;
     int64_t first_ns = sampler->begin != NULL ? rm_clock_monotonic_ns() : start_ns;
     rm_sampler_take(sampler, first_ns, RM_SAMPLE_ALL);
-    rm_sampler_hear(sampler, first_ns);
-    answer(sampling, 1);
+    rm_sampler_take_events(sampler, first_ns);
+    complete(sampling, 1);
     while (!is_stopping) {
         (void)pthread_mutex_lock(&sampling->lock);
         wait_for_work(sampling);
@@ -133,23 +134,23 @@ static void take_samples(struct rm_sampling *sampling)
             rm_sampler_take(sampler, now_ns, of);
         }
         rm_collect_poll(&sampler->collect, now_ns);
-        rm_sampler_hear(sampler, now_ns);
+        rm_sampler_take_events(sampler, now_ns);
         if (is_asked) {
-            answer(sampling, requested);
+            complete(sampling, requested);
         }
     }
 }
 
-/* True when it is to run, false when it was stopped before that. */
-static bool tell_open_and_wait(struct rm_sampling *sampling, resmon_status status)
+/* True: run; false: stopped before. */
+static bool signal_open_and_wait(struct rm_sampling *sampling, resmon_status status)
 {
     (void)pthread_mutex_lock(&sampling->lock);
     sampling->open_status = status;
     (void)rm_text_set(sampling->open_error, sizeof sampling->open_error, resmon_last_error());
     sampling->stage = RM_SAMPLING_OPEN;
-    rm_condition_signal(&sampling->answered);
+    rm_condition_signal(&sampling->work_done);
     while (sampling->stage == RM_SAMPLING_OPEN) {
-        (void)rm_condition_wait(&sampling->asked, &sampling->lock, RM_WAIT_FOR_EVER);
+        (void)rm_condition_wait(&sampling->work_ready, &sampling->lock, RM_WAIT_FOR_EVER);
     }
     bool is_running = sampling->stage == RM_SAMPLING_RUNNING;
     (void)pthread_mutex_unlock(&sampling->lock);
@@ -161,7 +162,7 @@ static void *run_thread(void *context)
     struct rm_sampling *sampling = context;
     rm_kept_isolate_thread();
     resmon_status status = rm_sampler_open(&sampling->sampler);
-    if (tell_open_and_wait(sampling, status)) {
+    if (signal_open_and_wait(sampling, status)) {
         take_samples(sampling);
     }
     rm_sampler_close_sources(&sampling->sampler);
@@ -170,7 +171,7 @@ static void *run_thread(void *context)
 
 /* ---- on other threads ------------------------------------------------------------------- */
 
-/* A thread that is cancelled in a wait would take the lock with it. */
+/* A thread cancelled in a wait would keep the lock. */
 static int lock_against_cancel(struct rm_sampling *sampling)
 {
     int state;
@@ -205,7 +206,7 @@ resmon_status rm_sampling_wait_open(struct rm_sampling *sampling)
 {
     int cancel_state = lock_against_cancel(sampling);
     while (sampling->stage == RM_SAMPLING_OPENING) {
-        (void)rm_condition_wait(&sampling->answered, &sampling->lock, RM_WAIT_FOR_EVER);
+        (void)rm_condition_wait(&sampling->work_done, &sampling->lock, RM_WAIT_FOR_EVER);
     }
     unlock_again(sampling, cancel_state);
     return sampling->open_status == RESMON_OK
@@ -213,17 +214,17 @@ resmon_status rm_sampling_wait_open(struct rm_sampling *sampling)
                : rm_error(sampling->open_status, "%s", sampling->open_error);
 }
 
-/* The number of the sample that is asked for. */
+/* The number of the requested sample. */
 static uint64_t take_ticket(struct rm_sampling *sampling)
 {
-    rm_condition_signal(&sampling->asked);
+    rm_condition_signal(&sampling->work_ready);
     return ++sampling->requested;
 }
 
 static void wait_for_ticket(struct rm_sampling *sampling, uint64_t ticket)
 {
     while (sampling->served < ticket) {
-        (void)rm_condition_wait(&sampling->answered, &sampling->lock, RM_WAIT_FOR_EVER);
+        (void)rm_condition_wait(&sampling->work_done, &sampling->lock, RM_WAIT_FOR_EVER);
     }
 }
 
@@ -251,11 +252,11 @@ static void ask_for_end(struct rm_sampling *sampling)
     sampling->requested += sampling->stage == RM_SAMPLING_RUNNING ? 1 : 0;
     if (sampling->stage != RM_SAMPLING_NONE) {
         sampling->stage = RM_SAMPLING_STOPPING;
-        rm_condition_signal(&sampling->asked);
+        rm_condition_signal(&sampling->work_ready);
     }
 }
 
-void rm_sampling_ask_for_end(struct rm_sampling *sampling)
+void rm_sampling_request_end(struct rm_sampling *sampling)
 {
     int cancel_state = lock_against_cancel(sampling);
     ask_for_end(sampling);

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Owns the thread rm-sample: it opens the sources of a sampler, takes samples on absolute deadlines
- * and on request, and closes the sources again.
+ * Owns the thread rm-sample: it opens the sources of a sampler, takes samples at absolute
+ * deadlines and on request, and closes the sources.  Where the kernel can do that (Linux 5.9),
+ * the thread has a descriptor table of its own: the program cannot close its descriptors, and
+ * they use no numbers or limits of the program and are not inherited.  Elsewhere, os/kept
+ * protects them.
  *
- * The thread has its own, empty table of descriptors where the kernel can do that (Linux 5.9): what
- * the program does to its descriptors does not concern the sources, and what these keep open takes
- * no number, limit or inheritance of the program's.  Where it cannot, os/kept looks after them.
- *
- * And the end of a program whose main thread has left by pthread_exit().  The C library then ends
- * the program, as by exit(0), when its last thread ends: which ours, that wait for a monitor to be
- * stopped, would never do.  So when only threads of this library are left, this does in its place
- * what the C library would have done.
+ * And the exit of a program whose main thread has ended by pthread_exit().  The C library ends
+ * such a program, as by exit(0), when its last thread ends.  Our threads, which wait for a
+ * monitor's stop, would prevent that.  So when only threads of this library are left, it calls
+ * exit(0) in place of the C library.
  */
 #ifndef RM_ENGINE_SAMPLING_H
 #define RM_ENGINE_SAMPLING_H
@@ -19,13 +18,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/condition.h"
+#include "base/thread.h"
 #include "engine/sampler.h"
 
 enum rm_sampling_stage {
     RM_SAMPLING_NONE, /* no thread */
     RM_SAMPLING_OPENING,
-    RM_SAMPLING_OPEN, /* it waits to be told to begin */
+    RM_SAMPLING_OPEN, /* it waits for its begin */
     RM_SAMPLING_RUNNING,
     RM_SAMPLING_STOPPING
 };
@@ -33,14 +32,14 @@ enum rm_sampling_stage {
 struct rm_sampling {
     struct rm_sampler sampler;
     pthread_t thread;
-    int64_t deadline_ns; /* CLOCK_MONOTONIC, of the next sample: only the thread knows */
+    int64_t deadline_ns; /* CLOCK_MONOTONIC, of the next sample; used by the thread only */
 
     /* Guards the members below. */
     pthread_mutex_t lock;
-    struct rm_condition asked;    /* the thread has something to do */
-    struct rm_condition answered; /* it has done it */
+    struct rm_condition work_ready; /* a request for the thread */
+    struct rm_condition work_done;  /* a response of the thread */
     enum rm_sampling_stage stage;
-    uint64_t requested; /* samples asked for */
+    uint64_t requested; /* number of requested samples */
     uint64_t served;
     resmon_status open_status;
     char open_error[256];
@@ -48,8 +47,8 @@ struct rm_sampling {
 
 struct rm_sampling_terms {
     const struct rm_options *options;
-    const char *job_id; /* of the job for whose part of this machine it speaks; NULL: none */
-    const struct rm_begin *begin; /* NULL: with the first sample */
+    const char *job_id;           /* job whose use of this machine is reported; NULL: none */
+    const struct rm_begin *begin; /* NULL: the first sample is the begin */
 };
 
 /** Starts the thread, which opens the sources. */
@@ -61,21 +60,22 @@ resmon_status rm_sampling_wait_open(struct rm_sampling *sampling);
 /** After rm_sampler_begin(): waits for the first sample, at the block's start; others follow. */
 void rm_sampling_run(struct rm_sampling *sampling);
 
-/** Waits for a sample that is taken now; RESMON_ESTATE when it is not running. */
+/** Takes a sample now, and waits for it; RESMON_ESTATE: not running. */
 resmon_status rm_sampling_request(struct rm_sampling *sampling);
 
-/** Asks the thread for the last sample, after which it closes the sources and ends; does not wait.
- * Asking again, or where no samples are taken, is fine. */
-void rm_sampling_ask_for_end(struct rm_sampling *sampling);
+/** Requests the last sample, after which the thread closes the sources and ends; does not wait.
+ * No-op if repeated, or if no samples are taken. */
+void rm_sampling_request_end(struct rm_sampling *sampling);
 
-/** Asks for the last sample, and waits until it is taken; the thread may still be closing. */
+/** Requests the last sample, and waits until it is taken; the thread may still be closing sources.
+ */
 void rm_sampling_end(struct rm_sampling *sampling);
 
-/** Asks for the last sample, and waits for the thread's end: all sources are closed. */
+/** Requests the last sample, and waits until the thread has ended and all sources are closed. */
 void rm_sampling_stop(struct rm_sampling *sampling);
 
-/** Stops and frees.  Not in the child of a fork: the thread is not there, nor are its descriptors,
- * and what it was changing may be half changed. */
+/** Stops and frees.  Not in a forked child, which has neither the thread nor its descriptors, and
+ * may have inconsistent data. */
 void rm_sampling_close(struct rm_sampling *sampling);
 
 #endif

@@ -7,7 +7,6 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/compiler.h"
-#include "base/condition.h"
 #include "base/status.h"
 #include "base/text.h"
 #include "base/thread.h"
@@ -16,41 +15,41 @@
 #include "stack/handler.h"
 #include "stack/outside.h"
 #include "stack/round.h"
-#include "store/small_records.h"
+#include "store/run_records.h"
 
 #define ROUND_NS   (20 * RM_NS_PER_MS)
-#define SHORT_NS   (4 * RM_NS_PER_MS) /* while page faults come: their scopes are still open */
+#define SHORT_NS   (4 * RM_NS_PER_MS) /* during page faults, while their scopes are still open */
 #define MOST_WAKES 24U                /* between two rounds, by new threads and major faults */
 #define TEXT_BYTES 160
 
 struct rm_stacks {
-    struct rm_stack_round round; /* the thread's alone, once it runs */
-    bool has_each;               /* rows of processes */
-    bool is_outside;             /* of other processes: */
+    struct rm_stack_round round; /* used by the thread only, once it runs */
+    bool has_each;               /* per-process rows are wanted */
+    bool is_outside;             /* Stacks of other processes: */
     struct rm_outside_terms outside;
     pthread_t thread;
     struct rm_stacks_cost *cost;
     bool is_stopping;               /* atomic */
-    struct rm_condition is_stopped; /* of that, where no signal tells it */
+    struct rm_condition is_stopped; /* signaled where no signal wakes the thread */
     pthread_mutex_t lock;           /* guards the members below */
-    pthread_cond_t answered;
+    pthread_cond_t work_done;
     bool has_begun;
-    uint32_t number; /* the kernel's, of the thread */
+    uint32_t number; /* kernel id of the thread */
 };
 
 /* ---- the thread ------------------------------------------------------------------------- */
 
-static void tell_begun(struct rm_stacks *stacks)
+static void signal_begun(struct rm_stacks *stacks)
 {
     (void)pthread_mutex_lock(&stacks->lock);
     stacks->has_begun = true;
     stacks->number = rm_thread_id();
-    (void)pthread_cond_signal(&stacks->answered);
+    (void)pthread_cond_signal(&stacks->work_done);
     (void)pthread_mutex_unlock(&stacks->lock);
 }
 
-/* What handlers take is seen by no clock of CPU time but the program's own. */
-static void tell_cost(struct rm_stacks *stacks)
+/* CPU time of handlers is in the program's clocks only. */
+static void publish_cost(struct rm_stacks *stacks)
 {
     struct rm_clock_pair start = stacks->round.terms.block.header->start;
     double ns_per_tick = rm_clock_ns_per_tick(start, rm_clock_read_pair());
@@ -58,12 +57,12 @@ static void tell_cost(struct rm_stacks *stacks)
     RM_STORE(&stacks->cost->handlers_ns, (uint64_t)((double)rm_handler_ticks() * ns_per_tick));
 }
 
-/* Until it is stopped. */
+/* Makes rounds until stopped. */
 static void make_rounds(struct rm_stacks *stacks, bool is_open)
 {
     struct rm_stack_round *round = &stacks->round;
     int64_t until_ns = rm_clock_monotonic_ns() + ROUND_NS;
-    uint32_t wakes = 0; /* since the latest round */
+    uint32_t wakes = 0; /* since the last round */
     while (!__atomic_load_n(&stacks->is_stopping, __ATOMIC_SEQ_CST)) {
         rm_stack_sampler_wait(round->has_faults ? SHORT_NS : ROUND_NS,
                               wakes++ < MOST_WAKES && rm_stack_threads_may_sample_new(round));
@@ -72,7 +71,7 @@ static void make_rounds(struct rm_stacks *stacks, bool is_open)
             rm_stack_round_make(round);
             until_ns = now_ns + ROUND_NS;
             wakes = 0;
-            tell_cost(stacks);
+            publish_cost(stacks);
         } else if (is_open) {
             rm_stack_round_drain(round);
         }
@@ -91,10 +90,10 @@ static void *run_thread(void *context)
     } else {
         rm_stack_round_set_kinds(round, RESMON_STACKS_ALL, status, resmon_last_error());
     }
-    tell_begun(stacks);
+    signal_begun(stacks);
     make_rounds(stacks, is_open);
     if (is_open) {
-        rm_stack_round_drain(round); /* page faults: their rings go with the stop */
+        rm_stack_round_drain(round); /* page faults: their rings are closed at the stop */
     }
     rm_stack_sampler_stop();
     if (is_open) {
@@ -102,7 +101,7 @@ static void *run_thread(void *context)
         rm_stack_round_close(round);
     }
     rm_stack_sampler_close();
-    tell_cost(stacks);
+    publish_cost(stacks);
     return NULL;
 }
 
@@ -112,7 +111,7 @@ static void say_failure(struct rm_stacks *stacks, uint64_t bits, resmon_status s
     (void)rm_text_set(text, sizeof text, resmon_last_error());
     rm_stack_round_set_kinds(&stacks->round, bits, status, text);
     if (stacks->round.wanted ==
-        RESMON_STACKS_PEAK) { /* which is no kind: its reason must stand somewhere */
+        RESMON_STACKS_PEAK) { /* not a kind of its own: its reason is with another kind */
         rm_stack_writer_set_kind(&stacks->round.writer, RESMON_STACK_CPU, status, text);
     }
 }
@@ -124,7 +123,7 @@ static bool is_stopping(const struct rm_stacks *stacks)
     return __atomic_load_n(&stacks->is_stopping, __ATOMIC_SEQ_CST);
 }
 
-/* When all have ended, nothing more comes. */
+/* Ends when all processes have ended. */
 static void watch_outside(struct rm_stacks *stacks, struct rm_outside *outside)
 {
     struct rm_block_header *header = stacks->round.terms.block.header;
@@ -136,7 +135,7 @@ static void watch_outside(struct rm_stacks *stacks, struct rm_outside *outside)
         }
         rm_outside_drain(outside);
         RM_STORE(&header->own_stacks_rss, rm_outside_bytes(outside));
-        tell_cost(stacks);
+        publish_cost(stacks);
         mark = rm_condition_mark(&stacks->is_stopped);
     }
 }
@@ -158,15 +157,15 @@ static void *run_outside(void *context)
             stacks, RESMON_STACKS_PEAK,
             rm_error(RESMON_ENOTSUP, "stacks at a peak can be taken of the own process only"));
     } else {
-        rm_outside_tell_kinds(outside);
+        rm_outside_write_kinds(outside);
     }
-    tell_begun(stacks);
+    signal_begun(stacks);
     if (status == RESMON_OK) {
         watch_outside(stacks, outside);
         rm_outside_finish(outside);
     }
     rm_outside_close(outside);
-    tell_cost(stacks);
+    publish_cost(stacks);
     return NULL;
 }
 
@@ -176,7 +175,7 @@ static void free_stacks(struct rm_stacks *stacks)
 {
     rm_stack_writer_close(&stacks->round.writer);
     (void)pthread_mutex_destroy(&stacks->lock);
-    (void)pthread_cond_destroy(&stacks->answered);
+    (void)pthread_cond_destroy(&stacks->work_done);
     rm_free(stacks);
 }
 
@@ -199,7 +198,7 @@ static struct rm_stacks *make(const struct rm_block *block, const struct rm_opti
         (options->values.stacks & (RESMON_STACKS_CPU | RESMON_STACKS_PEAK)) != 0;
     (void)getrusage(RUSAGE_SELF, &stacks->round.before);
     (void)pthread_mutex_init(&stacks->lock, NULL);
-    (void)pthread_cond_init(&stacks->answered, NULL);
+    (void)pthread_cond_init(&stacks->work_done, NULL);
     return stacks;
 }
 
@@ -228,14 +227,14 @@ static resmon_status start_thread(struct rm_stacks *stacks, void *(*run)(void *c
     (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
     (void)pthread_mutex_lock(&stacks->lock);
     while (!stacks->has_begun) {
-        (void)pthread_cond_wait(&stacks->answered, &stacks->lock);
+        (void)pthread_cond_wait(&stacks->work_done, &stacks->lock);
     }
     (void)pthread_mutex_unlock(&stacks->lock);
     (void)pthread_setcancelstate(cancel_state, NULL);
     return RESMON_OK;
 }
 
-/* Growth of memory needs no signal, if there is none to be had. */
+/* Peaks of memory need no signal. */
 static resmon_status open_sampler(struct rm_stacks *stacks)
 {
     resmon_status status = rm_stack_sampler_open(&stacks->round.terms);
@@ -250,7 +249,7 @@ static resmon_status open_sampler(struct rm_stacks *stacks)
     return status;
 }
 
-/* Stacks that cannot be had are no failure, but nothing has begun. */
+/* A failure to take stacks is not a failure of the monitor; the run has the reason. */
 static resmon_status start_inside(struct rm_stacks *stacks)
 {
     resmon_status status = open_sampler(stacks);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Owns the job that a process belongs to: puts together what the batch system says of the job and
- * its nodes, and what the launcher nearest to the process says of its rank.
+ * Owns the detection of the job that a process belongs to: the batch system's data about the job
+ * and its nodes, and the rank by the launcher nearest to the process.
+ *
  * Called by api, engine, job/leader and job/path_pattern.
  */
 #ifndef RM_JOB_DETECT_H
@@ -9,7 +10,7 @@
 
 #include <resmon/job.h>
 
-#include "base/arena.h"
+#include "base/alloc.h"
 #include "job/environment.h"
 #include "job/hosts.h"
 
@@ -19,7 +20,7 @@ struct resmon_job {
     struct rm_arena strings;
 };
 
-/** The job of the process with this environment; RESMON_ENOMEM is the only failure. */
+/** Detects the job of the process with this environment.  The only failure is RESMON_ENOMEM. */
 resmon_status rm_job_detect(const struct rm_job_environment *environment,
                             struct resmon_job **ret_job);
 

@@ -62,7 +62,7 @@ static const struct rm_job_system torque = {
     .hosts = {{RM_HOSTS_FILE, "PBS_NODEFILE"}},
 };
 
-/* PBS_TASKNUM is the number of a task of the task manager, no rank. */
+/* PBS_TASKNUM is the number of a task of the task manager, not a rank. */
 static const struct rm_job_system pbs = {
     .name = "pbs",
     .detect = {{"PBS_JOBID"}},
@@ -118,7 +118,7 @@ static const struct rm_job_system lsf = {
     .counts_arrays_from_1 = true,
 };
 
-/* Its list of hosts can be had by a command only. */
+/* The list of hosts is available by a command only. */
 static const struct rm_job_system flux = {
     .name = "flux",
     .detect = {{"FLUX_JOB_ID"}},
@@ -134,7 +134,7 @@ static const struct rm_job_system flux = {
 
 /* ---- launchers -------------------------------------------------------------------------- */
 
-/* A process started by torchrun has the environment of the agent of its node. */
+/* A process started by torchrun has the environment of its node's agent. */
 static const struct rm_job_system torchrun = {
     .name = "torchrun",
     .detect = {{"TORCHELASTIC_RUN_ID"}},
@@ -154,9 +154,9 @@ static const struct rm_job_system torchrun = {
 };
 
 /*
- * Open MPI 4 and 5.  OMPI_COMM_WORLD_NODE_RANK is the rank on the node, not the number of the node.
- * Its daemons are a step of their own, without the node where mpirun runs: they number the other
- * nodes from 0.  Where srun itself is the launcher (--mpi=pmix), it is not Open MPI's.
+ * Open MPI 4 and 5.  OMPI_COMM_WORLD_NODE_RANK is the rank on the node, not the number of the
+ * node.  Its daemons are a step of their own, without the node where mpirun runs, and number the
+ * other nodes from 0.  If srun is the launcher (--mpi=pmix), the step is not Open MPI's.
  */
 static const struct rm_job_system openmpi = {
     .name = "openmpi",
@@ -174,8 +174,8 @@ static const struct rm_job_system openmpi = {
     .keeps_node = true,
 };
 
-/* Open MPI's launcher alone, for a program without MPI.  PMIX_RANK without that name space may be
- * Slurm's, under srun --mpi=pmix. */
+/* Open MPI's launcher for a program without MPI.  PMIX_RANK without that name space may be Slurm's,
+ * under srun --mpi=pmix. */
 static const struct rm_job_system prrte = {
     .name = "prrte",
     .detect = {{"PMIX_RANK"}, {"PMIX_NAMESPACE=prte", "PMIX_NAMESPACE=prun"}},
@@ -199,8 +199,8 @@ static const struct rm_job_system mvapich2 = {
         },
 };
 
-/* MPICH's and Intel MPI's mpiexec carries its whole environment to every rank: what the batch
- * system said of the first node, too. */
+/* The mpiexec of MPICH and Intel MPI passes its whole environment to every rank, including the
+ * batch system's variables of the first node. */
 static const struct rm_job_system hydra = {
     .name = "hydra",
     .detect = {{"PMI_RANK"}, {"MPI_LOCALRANKID"}},
@@ -233,11 +233,12 @@ static const struct rm_job_system alps = {
 
 /* ---- who comes first -------------------------------------------------------------------- */
 
-/* Torque before PBS, whose variables it has; Flux last, as it runs inside the others. */
+/* Torque is before PBS, whose variables it sets, too; Flux is last, as it runs inside the others.
+ */
 const struct rm_job_system *const rm_job_batches[] = {&slurm, &torque, &pbs, &oar,
                                                       &lsf,   &flux,   NULL};
 
-/* MVAPICH2 before Hydra, which may have started it. */
+/* MVAPICH2 is before Hydra, which may have started it. */
 const struct rm_job_system *const rm_job_launchers[] = {
     &torchrun, &openmpi, &prrte, &mvapich2, &hydra, &pals, &alps, &flux, NULL,
 };
@@ -259,7 +260,8 @@ const struct rm_job_system rm_job_overrides = {
 
 /* ---- names ---------------------------------------------------------------------------------- */
 
-/* "PBS_VERSION" of "PBS_VERSION=TORQUE-": up to what it is compared with, or to its value. */
+/* Compares a variable's name with an entry that may have a value: "PBS_VERSION" of
+ * "PBS_VERSION=TORQUE-". */
 static bool is_named(const char *name, const char *wanted)
 {
     size_t length = strcspn(name, "=");
@@ -275,7 +277,7 @@ static bool is_one_of(const char *name, const char *const wanted[RM_JOB_ALTERNAT
     return is_found;
 }
 
-/* Which node or process it is. */
+/* Whether the field identifies a node or process. */
 static bool is_of_one(enum rm_job_field field)
 {
     return field == RM_JOB_NODE_NAME || field == RM_JOB_NODE_INDEX || field == RM_JOB_RANK ||
@@ -315,7 +317,7 @@ bool rm_job_is_shared_variable(const char *name)
 
 #define NAME_BYTES 64
 
-/* secure_getenv: a set-user-id program does not read a file because its caller says so. */
+/* secure_getenv(): the caller of a set-user-id program must not choose the files that it reads. */
 static const char *own_variable(void *context, const char *name)
 {
     (void)context;
@@ -381,7 +383,7 @@ int64_t rm_job_number(const struct rm_job_environment *environment,
     return -1;
 }
 
-/* "NAME", "NAME=START", "NAME!START". */
+/* Whether a condition "NAME", "NAME=START" or "NAME!START" is true. */
 static bool holds(const struct rm_job_environment *environment, const char *condition)
 {
     char name[NAME_BYTES];

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Owns what batch systems and launchers say about a process in its environment: one row for each,
- * with the names of its variables; and the view of that environment that detection takes:
- * variables, host name and files.  Variables are outside text: an empty one is not set, and a
- * number is digits and nothing else.
+ * Owns the tables of batch systems and launchers, with the environment variables that each sets
+ * for a process; and the input of the detection: variables, host name and files.
+ *
+ * Variables are untrusted input: an empty one is not set, and a number has digits only.
  */
 #ifndef RM_JOB_ENVIRONMENT_H
 #define RM_JOB_ENVIRONMENT_H
@@ -34,20 +34,20 @@ enum rm_job_field {
     RM_JOB_LOCAL_RANK,
     RM_JOB_LOCAL_RANK_COUNT,
     RM_JOB_NODE_CPUS,
-    RM_JOB_NODE_MEGABYTES, /* of 2^20 bytes, as batch systems have them */
-    RM_JOB_CPU_MEGABYTES,  /* of each CPU */
+    RM_JOB_NODE_MEGABYTES, /* of 2^20 bytes, as in batch systems */
+    RM_JOB_CPU_MEGABYTES,  /* per CPU */
     RM_JOB_START,          /* s since 1970 */
-    RM_JOB_END,            /* when it would be ended */
+    RM_JOB_END,            /* end of the time limit */
     RM_JOB_TIME_LIMIT,     /* s */
     RM_JOB_FIELDS
 };
 
-/* In which form a variable names the hosts. */
+/* Format of a variable with hosts. */
 enum rm_host_form { RM_HOSTS_SLURM, RM_HOSTS_FILE, RM_HOSTS_PAIRS, RM_HOSTS_WORDS };
 
 struct rm_host_variable {
     enum rm_host_form form;
-    const char *name; /* NULL: the row has no more */
+    const char *name; /* NULL: end of the row */
 };
 
 #define RM_JOB_GROUPS       2
@@ -55,61 +55,62 @@ struct rm_host_variable {
 
 struct rm_job_system {
     const char *name;
-    /* It is there if of each group one holds: "NAME" is set, "NAME=START" is set to what starts so,
-     * "NAME!START" is not. */
+    /* The system is present if one condition of each group is true: "NAME" is set, "NAME=START" is
+     * set to a value with this prefix, "NAME!START" is not. */
     const char *detect[RM_JOB_GROUPS][RM_JOB_ALTERNATIVES];
-    /* The first that is set counts, from left to right. */
+    /* The first one that is set is used, from left to right. */
     const char *fields[RM_JOB_FIELDS][RM_JOB_ALTERNATIVES];
     struct rm_host_variable hosts[RM_JOB_ALTERNATIVES];
     const char *tasks_of_nodes[RM_JOB_ALTERNATIVES]; /* "2(x3),1" */
-    const char *step_prefix;                         /* of variables that are about the step only */
-    bool counts_slots;         /* the file of hosts has a line for each task */
-    bool counts_arrays_from_1; /* array index 0: no array */
-    bool has_even_nodes;       /* as many ranks on every node */
-    /* Of a launcher inside a batch system: whether the process still has the variables that the
-     * batch system gave to its node, to its step. */
+    /* prefix of variables that describe the step only */
+    const char *step_prefix;
+    bool counts_slots;         /* the file of hosts has one line per task */
+    bool counts_arrays_from_1; /* array index 0: not an array */
+    bool has_even_nodes;       /* all nodes have the same number of ranks */
+    /* For a launcher inside a batch system: whether the process keeps the batch system's variables
+     * of its node, and of its step. */
     bool keeps_node, keeps_step;
 };
 
-/** Batch systems, then NULL: the first that is there has the job. */
+/** Batch systems, then NULL; the first present one has the job. */
 extern const struct rm_job_system *const rm_job_batches[];
 
-/** Launchers, nearest to the process first, then NULL. */
+/** Launchers, the nearest to the process first, then NULL. */
 extern const struct rm_job_system *const rm_job_launchers[];
 
-/** Whether one of them, or rm_job_overrides, looks at a variable of this name, of which all
- * processes of a job have the same; a value may stand behind it. */
+/** Whether a row or rm_job_overrides uses a variable of this name that is the same for all
+ * processes of a job; the name may be followed by a value. */
 bool rm_job_is_shared_variable(const char *name);
 
-/** The variables RESMON_*, which win over all. */
+/** The variables RESMON_*, which take precedence. */
 extern const struct rm_job_system rm_job_overrides;
 
 struct rm_job_environment {
     const char *(*get)(void *context, const char *name); /* NULL: not set */
     void *context;
-    const char *root;      /* node files are looked for below this directory; NULL: "/" */
-    const char *host_name; /* NULL: the machine's */
+    const char *root;      /* root of node files; NULL: "/" */
+    const char *host_name; /* NULL: the machine's name */
 };
 
-/** The environment of this process; of a set-user-id program, none. */
+/** The environment of this process; empty for a set-user-id program. */
 RM_SHARED extern const struct rm_job_environment rm_job_own_environment;
 
-/** A variable, or NULL when it is not set or empty. */
+/** A variable; NULL: not set, or empty. */
 RM_SHARED const char *rm_job_variable(const struct rm_job_environment *environment,
                                       const char *name);
 
-/** The host name in `name`; "" when it is not known. */
+/** Writes the host name to `name`; "": not known. */
 void rm_job_host_name(const struct rm_job_environment *environment, char *name, size_t capacity);
 
-/** The first variable of `names` that is set; those that start with `skipped` do not count. */
+/** The first variable of `names` that is set and does not begin with `skipped`. */
 const char *rm_job_text(const struct rm_job_environment *environment,
                         const char *const names[RM_JOB_ALTERNATIVES], const char *skipped);
 
-/** The first that is a number, 0 to INT64_MAX; -1: none. */
+/** The first variable that is a number, 0 to INT64_MAX; -1: none. */
 int64_t rm_job_number(const struct rm_job_environment *environment,
                       const char *const names[RM_JOB_ALTERNATIVES], const char *skipped);
 
-/** Whether the variables that give `system` away are there. */
+/** Whether the variables that identify `system` are set. */
 bool rm_job_system_is_there(const struct rm_job_environment *environment,
                             const struct rm_job_system *system);
 

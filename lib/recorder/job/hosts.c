@@ -7,9 +7,9 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/hash.h"
+#include "base/map.h"
 #include "base/status.h"
-#include "os/infile.h"
+#include "os/file.h"
 #include "os/outfile.h"
 
 /* ---- lists ---------------------------------------------------------------------------------- */
@@ -111,7 +111,7 @@ static resmon_status append(struct rm_hosts *hosts, struct rm_text name)
     rm_buffer_add(&hosts->names, terminated, length + 1);
     if (hosts->names.status != RESMON_OK) {
         status = hosts->names.status;
-        hosts->names.status = RESMON_OK; /* the text is as it was */
+        hosts->names.status = RESMON_OK; /* the text is unchanged */
         return status;
     }
     if (hosts->is_unique) {
@@ -122,8 +122,8 @@ static resmon_status append(struct rm_hosts *hosts, struct rm_text name)
 }
 
 /*
- * Adds a name.  RESMON_EFORMAT: it is empty, too long or has control characters; RESMON_ERANGE: the
- * list is full; RESMON_ENOMEM.  The list stays as it was.
+ * Adds a name.  RESMON_EFORMAT: it is empty, too long or has control characters; RESMON_ERANGE:
+ * the list is full; RESMON_ENOMEM.  On failure, the list is unchanged.
  */
 static resmon_status rm_hosts_add(struct rm_hosts *hosts, struct rm_text name)
 {
@@ -137,7 +137,7 @@ static resmon_status rm_hosts_add(struct rm_hosts *hosts, struct rm_text name)
 
 /* ---- finding ---------------------------------------------------------------------------- */
 
-/* Up to the first dot; an IPv4 address is not the first number of it. */
+/* The name up to its first dot, except for an IPv4 address. */
 static struct rm_text short_name(const char *name)
 {
     size_t length = strcspn(name, ".");
@@ -194,16 +194,16 @@ static resmon_status too_many(struct rm_text text)
 
 /* ---- Slurm: one bracket ----------------------------------------------------------------- */
 
-/* "001-003,7", with the text before it, and where an expansion is in it. */
+/* "001-003,7", with the text before it, and the position of an expansion. */
 struct bracket {
     struct rm_text literal;
     struct rm_text ranges;
     struct rm_text rest; /* ranges after this one */
     uint64_t value, last;
-    int width; /* of the first number of the range, zeros included */
+    int width; /* digits of the range's first number, with leading zeros */
 };
 
-/* Digits alone: no blank, no sign. */
+/* Takes digits only: no blank, no sign. */
 static bool take_number(struct rm_text *text, uint64_t *ret_value)
 {
     return text->at < text->end && *text->at >= '0' && *text->at <= '9' &&
@@ -234,7 +234,7 @@ static bool rewind_bracket(struct bracket *bracket)
     return take_range(bracket);
 }
 
-/* Moves on to the next number; false after the last, with the first again. */
+/* Advances to the next number; false: after the last one, and back at the first. */
 static bool advance(struct bracket *bracket)
 {
     if (bracket->value < bracket->last) {
@@ -248,7 +248,7 @@ static bool advance(struct bracket *bracket)
     return false;
 }
 
-/* Checks all ranges; how many numbers they have goes into `ret_count`. */
+/* Checks all ranges; `ret_count`: how many numbers they have. */
 static resmon_status measure(struct bracket *bracket, struct rm_text token, uint64_t *ret_count)
 {
     uint64_t count = 0;
@@ -276,7 +276,7 @@ static resmon_status measure(struct bracket *bracket, struct rm_text token, uint
 
 /* ---- Slurm: a name with brackets -------------------------------------------------------- */
 
-/* "rack[0-1]node[08-11]" into its brackets. */
+/* Splits "rack[0-1]node[08-11]" into its brackets. */
 static resmon_status split(struct rm_text token, struct bracket *brackets, size_t *ret_count)
 {
     size_t count = 0;
@@ -323,8 +323,8 @@ static resmon_status add_current(struct rm_hosts *hosts, const struct bracket *b
 }
 
 /*
- * The next combination.  As in Slurm 22.05 (_push_range_list): the last bracket runs fastest, then
- * the first, the second and so on.
+ * Advances to the next combination, in the order of Slurm 22.05 (_push_range_list): the last
+ * bracket is fastest, then the first, the second and so on.
  */
 static bool advance_all(struct bracket *brackets, size_t count)
 {
@@ -365,7 +365,7 @@ static bool is_separator(char c)
     return c == ',' || c == ' ' || c == '\t' || c == '\n';
 }
 
-/* The next name, up to a separator outside of brackets; false at the end. */
+/* Takes the next name, up to a separator outside of brackets; false: at the end. */
 static bool take_token(struct rm_text *text, struct rm_text *ret_token)
 {
     while (text->at < text->end && is_separator(*text->at)) {
@@ -498,7 +498,7 @@ resmon_status rm_hostlist_add_file(struct rm_hosts *hosts, const char *root, con
 
 #define MOST_DIGITS 18
 
-/* A name as a prefix and the digits that it ends in: nothing may stand behind a bracket. */
+/* A name as a prefix and its last digits; no text may follow a bracket. */
 struct numbered {
     const char *name;
     size_t prefix, digits;
@@ -520,8 +520,8 @@ static bool is_alike(const struct numbered *one, const struct numbered *other)
            memcmp(one->name, other->name, one->prefix) == 0;
 }
 
-/* Whether `other` has the number after that of `last`, as a range would print it that began with
- * so many digits. */
+/* Whether `other` has the number after `last`, as a range with this number of digits would print
+ * it. */
 static bool is_next(const struct numbered *first, const struct numbered *last,
                     const struct numbered *other)
 {
@@ -537,7 +537,7 @@ static void add_digits(struct rm_buffer *buffer, const struct numbered *one)
     rm_buffer_add(buffer, one->name + one->prefix, one->digits);
 }
 
-/* The range that begins at `index`; returns where the next one does. */
+/* Writes the range that begins at `index`; returns the index after it. */
 static size_t add_range(const struct rm_hosts *hosts, size_t index, struct rm_buffer *buffer)
 {
     const struct numbered first = parse(rm_hosts_name(hosts, index));

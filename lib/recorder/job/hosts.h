@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Owns lists of host names: bounded in number and bytes, in the order in which they were added,
- * with or without repeats; and the texts in which batch systems name the hosts of a job.  Those are
- * outside text: every form is checked before anything is expanded.
+ * with or without duplicates; and the parsers of batch systems' host lists.  These are untrusted
+ * input: each is checked before it is expanded.
  */
 #ifndef RM_JOB_HOSTS_H
 #define RM_JOB_HOSTS_H
@@ -16,19 +16,19 @@
 #include "base/parse.h"
 
 #define RM_MAX_HOSTS       65536U
-#define RM_MAX_HOSTS_BYTES ((size_t)4 << 20) /* of all names with their ends */
-#define RM_HOST_NAME_BYTES 256               /* of one, with its end: a DNS name has 253 */
+#define RM_MAX_HOSTS_BYTES ((size_t)4 << 20) /* bound of all names, with '\0' */
+#define RM_HOST_NAME_BYTES 256               /* bound of one name, with '\0': a DNS name has 253 */
 
 struct rm_hosts {
     struct rm_buffer names; /* each ends in '\0' */
     uint32_t *starts;       /* of the names in `names` */
-    struct rm_map map;      /* of a unique list: indexes by name */
+    struct rm_map map;      /* of a unique list: index by name */
     size_t count, room;     /* of `starts` */
-    uint64_t added;         /* names that were added, repeats too */
+    uint64_t added;         /* number of names added, with duplicates */
     bool is_unique;
 };
 
-/** An empty list; one that `is_unique` skips the names that it has. */
+/** Initializes an empty list; with `is_unique`, duplicates are skipped. */
 RM_SHARED void rm_hosts_init(struct rm_hosts *hosts, bool is_unique);
 RM_SHARED void rm_hosts_free(struct rm_hosts *hosts);
 
@@ -36,45 +36,43 @@ RM_SHARED void rm_hosts_free(struct rm_hosts *hosts);
 RM_SHARED const char *rm_hosts_name(const struct rm_hosts *hosts, size_t index);
 
 /**
- * Index of `name` in a unique list; where it is not there, of the one host whose name is the same
- * up to its first dot.  -1: none, or several.
+ * Index of `name` in a unique list; if it is not found, of the only host with the same name up
+ * to the first dot.  -1: none, or several.
  */
 int64_t rm_hosts_find(const struct rm_hosts *hosts, const char *name);
 
-/** Where host `index` of a unique list would stand if the list were sorted by bytes. */
+/** Position of host `index` of a unique list if the list were sorted by bytes. */
 int64_t rm_hosts_sorted_position(const struct rm_hosts *hosts, size_t index);
 
 /**
- * Slurm: "n[001-003,7],login1", "rack[0-1]node[08-11]".  The names and their order are those of
- * `scontrol show hostnames`, which this is stricter than: an open bracket or range is an error.
- * RESMON_EFORMAT, RESMON_ERANGE (see <resmon/job.h>), RESMON_ENOMEM; some names may be in the list
- * then.
+ * Adds Slurm's "n[001-003,7],login1", "rack[0-1]node[08-11]", as `scontrol show hostnames` does,
+ * but stricter: an open bracket or range is an error.  RESMON_EFORMAT, RESMON_ERANGE (see
+ * <resmon/job.h>), RESMON_ENOMEM; some names may be in the list then.
  */
 RM_SHARED resmon_status rm_hostlist_add_slurm(struct rm_hosts *hosts, struct rm_text text);
 
-/** Writes a host list of names: those that stand beside each other and differ in a number become a
- * bracket.
- * Added to the buffer, whose status tells a failure. */
+/** Writes names as a host list: neighbours that differ in a number become a bracket.  Appended to
+ * the buffer, whose status has a failure. */
 void rm_hostlist_fold(const struct rm_hosts *hosts, struct rm_buffer *buffer);
 
-/** LSF's LSB_MCPU_HOSTS, names and slots: "h1 4 h2 4". */
+/** Adds LSF's LSB_MCPU_HOSTS, names and slots: "h1 4 h2 4". */
 resmon_status rm_hostlist_add_pairs(struct rm_hosts *hosts, struct rm_text text);
 
-/** LSF's LSB_HOSTS, a name for each slot: "h1 h1 h2 h2". */
+/** Adds LSF's LSB_HOSTS, one name per slot: "h1 h1 h2 h2". */
 resmon_status rm_hostlist_add_words(struct rm_hosts *hosts, struct rm_text text);
 
-/** A node file, in which a batch system has one line for each slot (PBS_NODEFILE, OAR_NODEFILE,
- * LSB_DJOB_HOSTFILE): the first word of each line; empty lines are skipped. */
+/** Adds a node file with one line per slot (PBS_NODEFILE, OAR_NODEFILE, LSB_DJOB_HOSTFILE): the
+ * first word of each line; empty lines are skipped. */
 resmon_status rm_hostlist_add_lines(struct rm_hosts *hosts, struct rm_text text);
 
 /**
- * The node file `path`, looked for below the directory `root` (NULL: "/").
- * RESMON_ENOENT, RESMON_EACCES, RESMON_EIO; RESMON_EFORMAT: not a regular file, empty, too large or
- * no list of hosts; RESMON_ERANGE: too many; RESMON_ENOMEM.
+ * Adds the node file `path` below the directory `root` (NULL: "/").  RESMON_ENOENT,
+ * RESMON_EACCES, RESMON_EIO; RESMON_EFORMAT: not a regular file, empty, too large or not a list
+ * of hosts; RESMON_ERANGE: too many; RESMON_ENOMEM.
  */
 resmon_status rm_hostlist_add_file(struct rm_hosts *hosts, const char *root, const char *path);
 
-/** Entry `index` of Slurm's "2(x3),1", which is 2, 2, 2, 1; -1 where there is none. */
+/** Entry `index` of Slurm's "2(x3),1", which is 2, 2, 2, 1; -1: none. */
 int64_t rm_hostlist_tasks_of_node(struct rm_text text, int64_t index);
 
 #endif

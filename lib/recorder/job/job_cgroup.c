@@ -6,9 +6,9 @@
 
 #include "base/compiler.h"
 #include "base/status.h"
-#include "os/dir.h"
+#include "os/file.h"
 
-#define MOST_DEPTH   6U /* of a group of a job, below the mount point */
+#define MOST_DEPTH   6U /* depth of a job's cgroup below the mount point */
 #define LONGEST_ID   128U
 #define LONGEST_NAME 192U
 
@@ -22,7 +22,7 @@
  */
 static const struct pattern {
     const char *format;
-    bool is_start; /* of a longer name */
+    bool is_start; /* a prefix of a longer name */
 } patterns[] = {{"job_%s", false}, {"job.%s.", true}, {"%s.", true}, {"%s", false}};
 
 typedef char job_names[RM_ARRAY_LEN(patterns)][LONGEST_NAME];
@@ -61,7 +61,7 @@ static bool is_id(const char *id)
     return id[0] != '\0' && strlen(id) <= LONGEST_ID && strchr(id, '/') == NULL;
 }
 
-/* Ids of LSF and PBS are numbers as any other: only groups that the batch system keeps. */
+/* LSF's and PBS's ids are plain numbers, so only cgroups of the batch system match. */
 static bool is_of_batch_system(const char *path)
 {
     static const char *const words[] = {"/slurm", "_slurmstepd.scope", "/pbs_jobs", "/lsf/"};
@@ -84,7 +84,7 @@ static bool is_any_slurm_job(const char *name)
            digits[strspn(digits, "0123456789")] == '\0';
 }
 
-/* Cuts a path behind the name of a job's group; false: there is none in it. */
+/* Cuts a path after the name of a job's cgroup; false: it has none. */
 static bool cut(struct rm_cgroup_place *place, job_names names, bool is_any_good)
 {
     char part[RM_CGROUP_PATH_BYTES];
@@ -140,7 +140,7 @@ static bool look_at(void *context, const char *name)
     return !search->is_found;
 }
 
-/* We may be in it ourselves: then it is this one, also where several nodes are one machine. */
+/* If we are in the job's cgroup, it is ours, even if several nodes are one machine. */
 static bool is_within(struct search *search, const struct rm_cgroup_place *own)
 {
     struct rm_cgroup_place place = *own;

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Owns finding the control group that a batch system made for a job on this node, by its name.
+ * Owns the search for the cgroup that a batch system made for a job on this node, by its name.
  */
 #ifndef RM_JOB_JOB_CGROUP_H
 #define RM_JOB_JOB_CGROUP_H
 
 #include "os/cgroup.h"
 
-/** Absolute path of the group.  RESMON_ENOENT: no group of that job is here; RESMON_EINVAL: that is
- * no id. */
+/** Absolute path of the cgroup.  RESMON_ENOENT: no cgroup of the job is on this node;
+ * RESMON_EINVAL: not an id. */
 resmon_status rm_job_cgroup(const char *fs_root, const char *id, char ret_path[RM_FILE_PATH_BYTES]);
 
-/** The groups of the job that a process is in, whose own groups are `own`: those that the batch
- * system gave to steps and tasks are below it.  `id` of that job; a Slurm job of any id counts, as
- * the parts of a heterogeneous one have others.  False: no group is one of a job. */
+/** The cgroups of the job that contain a process's cgroups `own`, which may belong to a step or
+ * task.  `id` is the job's; for Slurm, any id matches, as the parts of a heterogeneous job have
+ * different ones.  False: none belongs to a job. */
 bool rm_job_cgroup_around(const struct rm_cgroup *own, const char *id, struct rm_cgroup *ret_group);
 
 #endif

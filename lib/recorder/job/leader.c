@@ -15,17 +15,17 @@
 #include "base/alloc.h"
 #include "base/fault.h"
 #include "base/fork.h"
-#include "base/hash.h"
-#include "base/log.h"
+#include "base/map.h"
 #include "base/status.h"
 #include "job/path_pattern.h"
 #include "os/kept.h"
 
-/* <sys/file.h>, which declares it, is a file of this library on the include path. */
+/* Declared by <sys/file.h>, which is hidden by a header of this library on the include path. */
 int flock(int fd, int operation);
 
-#define TRIES      8
-#define PART_BYTES 81 /* of key and node in the file name, which may have 255 bytes */
+#define TRIES 8
+/* Bound of key and of node in a file name of at most 255 bytes. */
+#define PART_BYTES 81
 
 static void decline(struct rm_leader *leader, const char *format, ...) RM_PRINTF(2, 3);
 
@@ -37,8 +37,8 @@ static void decline(struct rm_leader *leader, const char *format, ...)
     va_end(args);
 }
 
-/* Nobody may lead for this reason, which somebody should know. */
-static void complain(struct rm_leader *leader)
+/* No process may be leader, for a reason that is logged. */
+static void log_reason(struct rm_leader *leader)
 {
     decline(leader,
             "cannot find out which process of this host leads: %.160s; set RESMON_LOCAL_RANK",
@@ -46,8 +46,8 @@ static void complain(struct rm_leader *leader)
     rm_log(RESMON_LOG_WARNING, "%s", leader->reason);
 }
 
-/* "resmon-1000-slurm_prod_4711.0-n1-0123456789abcdef.lock": the hash, as cleaning and cutting may
- * make two keys one. */
+/* "resmon-1000-slurm_prod_4711.0-n1-0123456789abcdef.lock": the hash distinguishes keys that are
+ * equal after cleaning and cutting. */
 static resmon_status name_lock(struct rm_leader *leader, const resmon_job_info *info,
                                const char *directory)
 {
@@ -69,14 +69,14 @@ static resmon_status name_lock(struct rm_leader *leader, const resmon_job_info *
 struct rm_leader_lock {
     struct rm_leader_lock *next;
     int references;
-    struct rm_kept file; /* a program may close what it does not know */
+    struct rm_kept file; /* the program may close the descriptor */
     char path[RM_LEADER_PATH_BYTES];
 };
 
 static pthread_mutex_t locks_guard = PTHREAD_MUTEX_INITIALIZER;
-static struct rm_leader_lock *locks; /* that this process holds */
+static struct rm_leader_lock *locks; /* locks held by this process */
 
-/* The child leads nothing.  What its copies of leaders point to stays. */
+/* In a forked child: it leads nothing.  The locks stay allocated for its copies of leaders. */
 static void forget_locks(void)
 {
     locks_guard = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
@@ -85,8 +85,8 @@ static void forget_locks(void)
 
 static const struct rm_fork_part at_fork = {.in_child = forget_locks};
 
-/* A file of ours alone, and the one that its name means: links == 0 once its leader has removed
- * it. */
+/* Checks that the file is ours, and that its name refers to it: links == 0 if its leader has
+ * removed it. */
 static resmon_status check_lock(int fd, const char *path, nlink_t *ret_links)
 {
     struct stat info;
@@ -114,14 +114,15 @@ static resmon_status lock_file(int fd, const char *path)
         return errno == EWOULDBLOCK ? RESMON_EBUSY : rm_error_errno(errno, "cannot lock %s", path);
     }
     if (status == RESMON_OK) {
-        status = check_lock(fd, path, &links); /* the leader before may have removed it just now */
+        /* the previous leader may have removed it meanwhile */
+        status = check_lock(fd, path, &links);
     }
     return status == RESMON_OK && links == 0
                ? rm_error(RESMON_ESTATE, "%s was removed each time it was locked", path)
                : status;
 }
 
-/* RESMON_EBUSY: another process has it; RESMON_ESTATE: removed meanwhile, to be tried again. */
+/* RESMON_EBUSY: another process holds the lock; RESMON_ESTATE: removed meanwhile, try again. */
 static resmon_status open_lock(const char *path, int *ret_fd)
 {
     const int flags = O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
@@ -182,7 +183,7 @@ static resmon_status take_lock(const char *path, struct rm_leader_lock **ret_loc
 }
 
 /*
- * Removed while it is locked: whoever opened it before finds it without a name after locking it,
+ * Removed while locked: a process that opened it before finds after locking that it has no name,
  * and tries again.
  */
 static void remove_lock(struct rm_leader_lock *lock)
@@ -217,8 +218,8 @@ static void give_lock(struct rm_leader_lock *lock)
 
 /* ---- leading ------------------------------------------------------------------------------- */
 
-/* Local rank 0 leads without a lock where there can be none; but it may have children, and start
- * programs, that are local rank 0 as well. */
+/* Local rank 0 leads without a lock only where none is possible: its children and the programs that
+ * it starts are local rank 0, too. */
 static void lead_by_lock(struct rm_leader *leader, bool is_local_rank_0)
 {
     resmon_status status = take_lock(leader->path, &leader->lock);
@@ -226,7 +227,7 @@ static void lead_by_lock(struct rm_leader *leader, bool is_local_rank_0)
     if (status == RESMON_EBUSY) {
         decline(leader, "another process of the job leads on this host");
     } else if (!leader->is_leader) {
-        complain(leader);
+        log_reason(leader);
     }
 }
 
@@ -255,7 +256,7 @@ void rm_leader_take(struct rm_leader *leader, const struct resmon_job *job, cons
     } else if (info->local_rank == 0) {
         leader->is_leader = true;
     } else {
-        complain(leader);
+        log_reason(leader);
     }
 }
 
@@ -264,8 +265,7 @@ bool rm_leader_leads(const struct rm_leader *leader)
     return leader->is_leader && leader->pid == getpid();
 }
 
-/* A fork's child shares the lock with its parent: to unlock it there would take it from the parent.
- */
+/* A forked child shares the lock with its parent: unlocking it there would unlock the parent's. */
 void rm_leader_free(struct rm_leader *leader)
 {
     if (leader->lock != NULL && leader->pid == getpid()) {

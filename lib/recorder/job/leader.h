@@ -1,18 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Owns the question which process of a job reports the figures of its host, so that they are not
- * counted once per rank: the one of local rank 0, and among its children and the programs that it
- * starts, or where local ranks are not known, the one that holds a lock file.  Without a job each
- * process is its own leader.
+ * Owns the choice of the process of a job that reports the values of its host, so that they are
+ * not counted once per rank: the process with local rank 0, and among its children and the
+ * programs that it starts, or if local ranks are not known, the process that holds a lock file.
+ * Without a job, each process is its own leader.  If the choice is impossible (no id to name a
+ * lock, a foreign file at the lock's path, a directory that is not writable), no process leads,
+ * and `reason` has the cause: missing values with a reason are better than values counted once
+ * per rank.  All monitors of a process lead together.
  *
- * Where it cannot be told (no id to name a lock by, a file planted in the lock's place, a directory
- * that cannot be written) nobody leads, and `reason` says why: figures of a host that are absent
- * with a reason are better than figures that are there once per rank.
- *
- * All monitors of a process lead together.
- *
- * The lock is of the processes that see the same directory: ranks with a /tmp of their own each
- * lead.  The child of a fork does not lead; but while it lives, it keeps the lock of a parent that
+ * The lock works among processes that see the same directory: ranks with a private /tmp each
+ * lead.  A forked child does not lead; but while it lives, it keeps the lock of a parent that
  * was killed.
  */
 #ifndef RM_JOB_LEADER_H
@@ -29,23 +26,23 @@
 struct rm_leader_lock;
 
 struct rm_leader {
-    bool is_leader;              /* when it was asked for; see rm_leader_leads() */
-    struct rm_leader_lock *lock; /* shared by the leaders of a process; NULL: none */
+    bool is_leader;              /* when it was requested; see rm_leader_leads() */
+    struct rm_leader_lock *lock; /* shared by the leaders of a process; NULL: no lock */
     pid_t pid;
-    char reason[RM_LEADER_REASON_BYTES]; /* why it does not lead; "" if it does */
+    char reason[RM_LEADER_REASON_BYTES]; /* why it does not lead; "" if it leads */
     char path[RM_LEADER_PATH_BYTES];
 };
 
 /**
- * Decides; the leadership lasts until rm_leader_free().  `directory` of the lock file: NULL for
- * TMPDIR, or "/tmp".  Never fails: what is in the way is the reason, and a line in the log.
+ * Decides; the leadership lasts until rm_leader_free().  `directory`: of the lock file; NULL:
+ * TMPDIR, or "/tmp".  Never fails: a problem is the reason, and a line in the log.
  */
 void rm_leader_take(struct rm_leader *leader, const struct resmon_job *job, const char *directory);
 
-/** Whether this process leads: false in a fork's child of the leader. */
+/** Whether this process leads; false in a forked child of the leader. */
 bool rm_leader_leads(const struct rm_leader *leader);
 
-/** Gives the leadership up, and removes the lock file; in a fork's child it only lets go. */
+/** Gives the leadership up, and removes the lock file; a forked child only frees its memory. */
 void rm_leader_free(struct rm_leader *leader);
 
 #endif

@@ -32,7 +32,7 @@ void rm_file_name_clean(char *name, size_t capacity, const char *text)
     name[shown] = '\0';
 }
 
-/* The job is looked for at the first letter that wants it. */
+/* The job is detected at the first letter that needs it. */
 struct expansion {
     const struct rm_job_environment *environment;
     struct resmon_job *job;

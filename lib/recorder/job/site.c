@@ -12,20 +12,20 @@
 #include "base/ini.h"
 #include "base/status.h"
 #include "base/text.h"
-#include "os/infile.h"
+#include "os/file.h"
 
 #define DEFAULT_FILE "/etc/resmon/site.conf"
 #define MOST_BYTES   65536
 #define LONGEST_PATH 1024
 
-/* A setting: its name in the file; in the environment after RESMON_, and after CODECARBON_. */
+/* A setting: its name in the file, in the environment after RESMON_, and after CODECARBON_. */
 static const struct setting {
     const char *name;
     const char *variable;
-    const char *codecarbon; /* NULL: it has none */
+    const char *codecarbon; /* NULL: none */
     size_t offset;
     bool is_text;
-    double least, most; /* of a number */
+    double least, most; /* bounds of a number */
 } settings[] = {
     {"country", "COUNTRY", "COUNTRY_ISO_CODE", offsetof(struct rm_site, country), true, 0, 0},
     {"region", "REGION", "REGION", offsetof(struct rm_site, region), true, 0, 0},
@@ -54,7 +54,7 @@ static double *number_of(struct rm_site *site, const struct setting *setting)
     return (double *)(void *)((char *)site + setting->offset);
 }
 
-/* "FRA", "1.25": trimmed, whole. */
+/* Sets a trimmed value, "FRA" or "1.25"; the whole text must be valid. */
 static resmon_status take(struct rm_site *site, const struct setting *setting, struct rm_text value,
                           const char *where)
 {
@@ -114,7 +114,7 @@ static const struct setting *find(const struct rm_text *name)
     return NULL;
 }
 
-/* "country = FR" */
+/* Takes a line "country = FR". */
 static resmon_status take_entry(struct rm_site *site, const struct rm_ini_entry *entry,
                                 const char *where)
 {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Owns what the environment and the administrator say of the site that a machine stands in: place,
- * carbon intensity, PUE, and powers for machines that cannot measure theirs.  The environment is
- * over the file; RESMON_* is over CODECARBON_*.
- * Called by setup/place and doctor/sources.
+ * Owns the settings of the site: place, carbon intensity, PUE, and power of machines that cannot
+ * measure it, from the environment and the administrator's file.  The environment takes
+ * precedence over the file, and RESMON_* over CODECARBON_*.
+ *
+ * Called by setup/options and doctor/sources.
  */
 #ifndef RM_JOB_SITE_H
 #define RM_JOB_SITE_H
@@ -15,13 +16,13 @@
 
 #define RM_SITE_TEXT_BYTES 64
 
-/* Bounds of numbers, wherever they come from. */
+/* Bounds of numbers from all sources. */
 #define RM_SITE_MOST_G_PER_KWH 1e5
 #define RM_SITE_LEAST_PUE      1
 #define RM_SITE_MOST_PUE       100
 #define RM_SITE_MOST_WUE       1e4
 
-/* "" and NaN: not said. */
+/* "" and NaN: not set. */
 struct rm_site {
     char country[RM_SITE_TEXT_BYTES];
     char region[RM_SITE_TEXT_BYTES];
@@ -29,21 +30,21 @@ struct rm_site {
     char cloud_region[RM_SITE_TEXT_BYTES];
     double g_per_kwh;
     double pue, wue;
-    double cpu_watts; /* thermal design power of all processors together */
+    double cpu_watts; /* TDP of all processors together */
     double ram_watts;
 };
 
-/** Nothing is said. */
+/** Sets nothing. */
 void rm_site_clear(struct rm_site *site);
 
 /**
- * RESMON_EFORMAT names the first line of the file, or variable, that is wrong, and what it should
- * be; no file is fine.  `ret_site` has all that is right.
+ * Reads the settings.  RESMON_EFORMAT names the first bad line of the file, or variable, and
+ * what is valid; a missing file is no error.  `ret_site` has all valid settings.
  */
 RM_SHARED resmon_status rm_site_read(const struct rm_job_environment *environment,
                                      struct rm_site *ret_site);
 
-/** Checks numbers, wherever they come from: a PUE below 1, say; `where` begins the error text. */
+/** Checks numbers, such as a PUE below 1; `where` is the prefix of the error text. */
 resmon_status rm_site_check(const struct rm_site *site, const char *where);
 
 #endif

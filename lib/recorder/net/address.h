@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Owns the addresses of servers: as users give them, parted from the credentials that may be in
- * them; the one under which a Pushgateway keeps a group of series; and which proxy the environment
- * wants requests to go through, by the rules that the mlflow package (requests, and Python's
- * urllib) and libcurl have in common: a server on this very machine too goes through it, unless
- * no_proxy leaves it out.
+ * Owns the addresses of servers: as users give them, separated from the credentials that may be in
+ * them; the URL of a group of series on a Pushgateway; and the proxy that the environment names, by
+ * the rules that the mlflow package (requests, and Python's urllib) and libcurl have in common:
+ * requests to a server on this machine go through the proxy too, unless no_proxy excludes it.
  */
 #ifndef RM_NET_ADDRESS_H
 #define RM_NET_ADDRESS_H
@@ -28,8 +27,8 @@ struct rm_secrets {
 
 /**
  * "http://user:password@host/prefix/" as `uri` "http://host/prefix", and the rest in `secrets`,
- * which stay as they are where the text has none.  RESMON_EINVAL says what is wrong with `what`,
- * and never shows the text, which may hold a password.
+ * which stay as they are where the text has none.  RESMON_EINVAL: the error text calls the address
+ * `what`, and never shows it, as it may hold a password.
  */
 RM_SHARED resmon_status rm_server_uri_take(const char *text, const char *what, char *uri,
                                            size_t room, struct rm_secrets *secrets);
@@ -48,9 +47,9 @@ resmon_status rm_push_url(const char *base, const char *job, const struct rm_lab
 
 struct rm_proxy {
     const char *address;  /* of the environment; "": none */
-    const char *variable; /* that said so */
-    const char *except;   /* what no_proxy says; "": nothing */
-    bool is_excepted;     /* the server is among those */
+    const char *variable; /* its name */
+    const char *except;   /* the value of no_proxy; "": none */
+    bool is_excepted;     /* no_proxy excludes the server */
 };
 
 /** Of requests to `url`. */

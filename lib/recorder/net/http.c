@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-#define _GNU_SOURCE              /* secure_getenv */
+#define _GNU_SOURCE              /* explicit_bzero, SOCK_CLOEXEC */
 #define CURL_DISABLE_DEPRECATION /* options that every libcurl knows, and not only the latest */
 #include "net/http.h"
 
 #include <curl/curl.h>
+#include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <resmon/version.h>
 
@@ -16,17 +19,15 @@
 #include "base/buffer.h"
 #include "base/clock.h"
 #include "base/compiler.h"
-#include "base/condition.h"
-#include "base/deadline.h"
 #include "base/fault.h"
 #include "base/fork.h"
 #include "base/status.h"
 #include "base/text.h"
+#include "base/thread.h"
 #include "net/address.h"
-#include "net/connections.h"
 #include "os/kept.h"
 #include "os/library.h"
-#include "os/signal_guard.h"
+#include "os/program.h"
 
 #define CONNECT_NS     (10 * RM_NS_PER_S)
 #define LOOK_ROUND_MS  100 /* how soon a new deadline, or the program's end, is noticed */
@@ -138,6 +139,77 @@ static void load(void)
     (void)atexit(end_exchanges);
 }
 
+/* ---- connections ------------------------------------------------------------------------ */
+
+#define MOST_CONNECTIONS 16
+
+/* The sockets that libcurl has open.  It closes and writes by number, and does not know that
+ * programs close descriptors that they do not know (os/kept.h).  Zeroed: none. */
+struct connections {
+    struct rm_kept sentinel; /* for the descriptors that libcurl opens itself */
+    struct rm_kept sockets[MOST_CONNECTIONS];
+};
+
+/* A number that the kernel gives again is of a socket that the program has closed. */
+static struct rm_kept *slot_of(struct connections *connections, int fd)
+{
+    struct rm_kept *free_slot = NULL;
+    for (int i = 0; i < MOST_CONNECTIONS; i++) {
+        struct rm_kept *socket = &connections->sockets[i];
+        if (socket->is_open && socket->fd == fd) {
+            return socket;
+        }
+        free_slot = free_slot == NULL && !socket->is_open ? socket : free_slot;
+    }
+    return free_slot;
+}
+
+static curl_socket_t open_socket(void *context, curlsocktype purpose, struct curl_sockaddr *address)
+{
+    (void)purpose;
+    int fd = socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
+    struct rm_kept *slot = fd >= 0 ? slot_of(context, fd) : NULL;
+    if (slot != NULL) {
+        rm_kept_take(slot, fd);
+        return slot->fd;
+    }
+    if (fd >= 0) {
+        (void)close(fd);
+        errno = EMFILE;
+    }
+    return CURL_SOCKET_BAD;
+}
+
+static int close_socket(void *context, curl_socket_t fd)
+{
+    struct rm_kept *slot = slot_of(context, fd);
+    if (slot != NULL) {
+        rm_kept_close(slot);
+    }
+    return 0;
+}
+
+/* Whether the program has closed one of them. */
+static bool are_lost(const struct connections *connections)
+{
+    const struct rm_kept *sentinel = &connections->sentinel;
+    bool is_lost = sentinel->is_open && !rm_kept_is_ours(sentinel);
+    for (int i = 0; i < MOST_CONNECTIONS && !is_lost; i++) {
+        const struct rm_kept *socket = &connections->sockets[i];
+        is_lost = socket->is_open && !rm_kept_is_ours(socket);
+    }
+    return is_lost;
+}
+
+/* After libcurl has closed all: the descriptors that are still open and ours. */
+static void close_connections(struct connections *connections)
+{
+    for (int i = 0; i < MOST_CONNECTIONS; i++) {
+        rm_kept_close(&connections->sockets[i]);
+    }
+    rm_kept_close(&connections->sentinel);
+}
+
 /* ---- a client --------------------------------------------------------------------------- */
 
 #define SECRETS 6
@@ -154,9 +226,7 @@ struct rm_http {
     double backoff_s, jitter_s;
     bool ignores_retry_after;
     uint64_t random;
-    struct rm_http_reply *reply; /* of the exchange under way */
-    bool lacks_memory;           /* for it */
-    struct rm_connections connections;
+    struct connections connections;
     char route[200]; /* to the server, where that is a proxy's */
     char error[CURL_ERROR_SIZE];
     char trouble[160]; /* how the exchange before failed; "": it did not */
@@ -165,32 +235,13 @@ struct rm_http {
 #define SET(http, option, value) (curl.easy_setopt((http)->easy, (option), (value)) == CURLE_OK)
 
 /* The reply grows up to its bound; past it, the transfer ends. */
-static size_t receive(char *bytes, size_t size, size_t count, void *context)
+static size_t receive(char *bytes, size_t size, size_t count, void *body)
 {
-    struct rm_http *http = context;
-    struct rm_http_reply *reply = http->reply;
-    size_t length = size * count;
-    if (length > RM_HTTP_LARGEST_REPLY - reply->length) {
-        return 0;
-    }
-    size_t needed = reply->length + length + 1;
-    if (needed > reply->capacity) {
-        size_t capacity = needed < 4096 ? 4096 : 2 * needed;
-        char *body = rm_realloc(reply->body, capacity, 1);
-        if (body == NULL) {
-            http->lacks_memory = true;
-            return 0;
-        }
-        reply->body = body;
-        reply->capacity = capacity;
-    }
-    memcpy(reply->body + reply->length, bytes, length);
-    reply->length += length;
-    reply->body[reply->length] = '\0';
-    return length;
+    rm_buffer_add(body, bytes, size * count);
+    return ((struct rm_buffer *)body)->status == RESMON_OK ? size * count : 0;
 }
 
-/* ---- what nobody is to see ---------------------------------------------------------------- */
+/* ---- credentials -------------------------------------------------------------------------- */
 
 #define LEAST_SECRET 4 /* bytes; shorter ones are in any text */
 
@@ -318,18 +369,6 @@ static bool set_protocols(struct rm_http *http, bool is_tls)
     return SET(http, CURLOPT_PROTOCOLS, protocols) && SET(http, CURLOPT_REDIR_PROTOCOLS, protocols);
 }
 
-static curl_socket_t open_socket(void *context, curlsocktype purpose, struct curl_sockaddr *address)
-{
-    (void)purpose;
-    return rm_connections_open(context, address->family, address->socktype, address->protocol);
-}
-
-static int close_socket(void *context, curl_socket_t fd)
-{
-    rm_connections_close(context, fd);
-    return 0;
-}
-
 static bool set_manners(struct rm_http *http, const struct rm_http_config *config)
 {
     char agent[64];
@@ -419,7 +458,7 @@ static void abandon(struct rm_http *http)
     http->easy = curl.easy_duphandle(http->easy);
     http->multi = NULL;
     http->headers = NULL; /* the other's */
-    rm_connections_end(&http->connections);
+    close_connections(&http->connections);
 }
 
 /* Between calls, nothing is there that a program may close and give to files of its own. */
@@ -429,7 +468,7 @@ void rm_http_rest(struct rm_http *http)
     if (http == NULL || http->multi == NULL) {
         return;
     }
-    if (rm_connections_are_lost(&http->connections)) {
+    if (are_lost(&http->connections)) {
         abandon(http);
         return;
     }
@@ -437,7 +476,7 @@ void rm_http_rest(struct rm_http *http)
     (void)curl.multi_cleanup(http->multi);
     rm_signal_guard_end(&guard);
     http->multi = NULL;
-    rm_connections_end(&http->connections);
+    close_connections(&http->connections);
 }
 
 void rm_http_close(struct rm_http *http)
@@ -457,7 +496,7 @@ void rm_http_close(struct rm_http *http)
 
 void rm_http_reply_free(struct rm_http_reply *reply)
 {
-    rm_free(reply->body);
+    rm_buffer_free(&reply->body);
     *reply = (struct rm_http_reply){0};
 }
 
@@ -483,14 +522,13 @@ static bool set_headers(struct rm_http *http, const struct rm_http_request *requ
     char type[128];
     (void)snprintf(type, sizeof type, "Content-Type: %s",
                    request->type != NULL ? request->type : "");
-    const char *const lines[] = {"Expect:", type, http->extra_header};
+    const char *const lines[] = {"Expect:", request->type != NULL ? type : NULL,
+                                 http->extra_header};
     curl.slist_free_all(http->headers);
     http->headers = NULL;
     for (size_t i = 0; i < RM_ARRAY_LEN(lines); i++) {
-        if (lines[i] == NULL || (i == 1 && request->type == NULL)) {
-            continue;
-        }
-        struct curl_slist *longer = curl.slist_append(http->headers, lines[i]);
+        struct curl_slist *longer =
+            lines[i] != NULL ? curl.slist_append(http->headers, lines[i]) : http->headers;
         if (longer == NULL) {
             return false;
         }
@@ -504,9 +542,7 @@ static bool prepare(struct rm_http *http, const struct rm_http_request *request,
 {
     int64_t connect_ns = left_ns < CONNECT_NS ? left_ns : CONNECT_NS;
     http->error[0] = '\0';
-    http->reply = reply;
-    http->lacks_memory = false;
-    return SET(http, CURLOPT_URL, request->url) && SET(http, CURLOPT_WRITEDATA, http) &&
+    return SET(http, CURLOPT_URL, request->url) && SET(http, CURLOPT_WRITEDATA, &reply->body) &&
            SET(http, CURLOPT_FRESH_CONNECT, request->is_single ? 1L : 0L) &&
            SET(http, CURLOPT_CONNECTTIMEOUT_MS, (long)(connect_ns / RM_NS_PER_MS) + 1) &&
            set_body(http, request) && set_headers(http, request);
@@ -519,7 +555,7 @@ static bool run(struct rm_http *http, int64_t until_ns, CURLcode *ret_code)
     bool is_lost;
     int running = 1;
     int left;
-    while (!(is_lost = rm_connections_are_lost(&http->connections)) &&
+    while (!(is_lost = are_lost(&http->connections)) &&
            curl.multi_perform(http->multi, &running) == CURLM_OK && running > 0) {
         int64_t own_ns = rm_deadline_ns();
         int64_t end_ns = until_ns < own_ns ? until_ns : own_ns;
@@ -541,13 +577,7 @@ static bool run(struct rm_http *http, int64_t until_ns, CURLcode *ret_code)
 
 static bool is_passing_code(long code)
 {
-    static const long codes[] = {408, 429, 500, 502, 503, 504};
-    for (size_t i = 0; i < RM_ARRAY_LEN(codes); i++) {
-        if (codes[i] == code) {
-            return true;
-        }
-    }
-    return false;
+    return code == 408 || code == 429 || code == 500 || (code >= 502 && code <= 504);
 }
 
 static void read_answer(struct rm_http *http, struct rm_http_reply *reply)
@@ -625,10 +655,9 @@ static resmon_status explain(struct rm_http *http, const struct rm_http_request 
 
 static void clear(struct rm_http_reply *reply)
 {
-    *reply = (struct rm_http_reply){.body = reply->body, .capacity = reply->capacity};
-    if (reply->body != NULL) {
-        reply->body[0] = '\0';
-    }
+    *reply = (struct rm_http_reply){.body = reply->body};
+    reply->body.bound = RM_HTTP_LARGEST_REPLY + 1;
+    rm_buffer_clear(&reply->body);
 }
 
 /* NOSIGNAL keeps libcurl from holding SIGPIPE back itself. */
@@ -638,7 +667,7 @@ static bool run_guarded(struct rm_http *http, int64_t until_ns, CURLcode *ret_co
     rm_signal_guard_begin(&guard);
     bool is_done = run(http, until_ns, ret_code);
     bool is_sound = is_done && *ret_code == CURLE_OK; /* else libcurl may have found it first */
-    if (!is_sound && rm_connections_are_lost(&http->connections)) {
+    if (!is_sound && are_lost(&http->connections)) {
         abandon(http);
     } else {
         (void)curl.multi_remove_handle(http->multi, http->easy);
@@ -651,7 +680,8 @@ static bool run_guarded(struct rm_http *http, int64_t until_ns, CURLcode *ret_co
 static bool begin_connections(struct rm_http *http)
 {
     if (http->multi == NULL) {
-        rm_connections_begin(&http->connections);
+        http->connections = (struct connections){0};
+        (void)rm_kept_open_sentinel(&http->connections.sentinel);
         http->multi = curl.multi_init();
     }
     return http->multi != NULL;
@@ -698,9 +728,9 @@ static resmon_status transfer(struct rm_http *http, const struct rm_http_request
         (void)snprintf(http->trouble, sizeof http->trouble, "HTTP %d", reply->code);
     }
     if (reply->code >= 300) {
-        rm_http_strike(http, reply->body);
+        rm_http_strike(http, reply->body.text);
     }
-    code = http->lacks_memory ? CURLE_OUT_OF_MEMORY : code;
+    code = reply->body.status == RESMON_ENOMEM ? CURLE_OUT_OF_MEMORY : code;
     return code == CURLE_OK ? RESMON_OK : explain(http, request, code, reply);
 }
 
@@ -729,11 +759,9 @@ resmon_status rm_http_exchange(struct rm_http *http, const struct rm_http_reques
             rm_error(RESMON_ETIMEDOUT, "%s %.*s: not sent, as the program ends", SHOWN(request));
     }
     end_exchange();
-    if (status == RESMON_OK && reply->body == NULL) {
-        reply->body = rm_strdup("");
-        reply->capacity = 1;
-        return reply->body != NULL ? RESMON_OK
-                                   : rm_error(RESMON_ENOMEM, "out of memory for a reply");
+    if (status == RESMON_OK) {
+        rm_buffer_puts(&reply->body, ""); /* a text, also of an answer without one */
+        status = reply->body.status;
     }
     return status;
 }

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Owns HTTP, and libcurl behind it, which is loaded when a sink first asks for it: programs that
- * send nothing do not pay for it.  One client keeps its connections; it is for one thread at a
- * time.
+ * Owns HTTP, by libcurl, which is loaded when the first client is opened: programs that send
+ * nothing do not pay for it.  A client keeps its connections; it is for one thread at a time.
  *
- * Certificates are verified unless told otherwise, only http and https are spoken, redirects keep
- * the method and take no credentials to another host, replies are bounded, and no text of ours
- * holds a credential.
+ * Certificates are verified unless the configuration turns it off, the protocols are http and
+ * https, redirects keep the method and take no credentials to another host, replies are bounded,
+ * and no error text holds a credential.
  */
 #ifndef RM_NET_HTTP_H
 #define RM_NET_HTTP_H
@@ -17,6 +16,7 @@
 
 #include <resmon/status.h>
 
+#include "base/buffer.h"
 #include "base/compiler.h"
 
 struct rm_http;
@@ -32,9 +32,9 @@ struct rm_http_config {
     bool is_insecure;            /* certificates are not verified */
     bool refuses_redirects;
     int64_t timeout_ns; /* of one exchange */
-    /* What is tried again (no connection, 408, 429, 500, 502, 503, 504, or a Retry-After): how
-     * often, and how long is waited: nothing, then backoff * 2^(n-1), each plus a share of jitter.
-     */
+    /* Retries after a transient failure (no connection, 408, 429, 500, 502, 503, 504, or a
+     * Retry-After): how many, and the pause before each: nothing, then backoff * 2^(n-1), each plus
+     * a share of jitter. */
     unsigned retries;
     double backoff_s, jitter_s;
     bool ignores_retry_after;
@@ -46,20 +46,18 @@ struct rm_http_request {
     const char *type;   /* of the body: "application/json" */
     const char *body;   /* NULL: none */
     size_t length;
-    bool is_single; /* it must not be repeated unasked: libcurl repeats on a connection that died */
+    bool is_single; /* not to be repeated: libcurl would, on a connection that died */
 };
 
 /* Zeroed, or of an exchange before; rm_http_reply_free() when done. */
 struct rm_http_reply {
     int code;            /* of HTTP; 0: there was no answer */
-    bool is_sent;        /* the server may have seen the request, and acted on it */
-    bool is_passing;     /* it may go better another time */
-    bool is_unreachable; /* nobody was there to be asked */
+    bool is_sent;        /* the server may have received the request, and acted on it */
+    bool is_passing;     /* a transient failure */
+    bool is_unreachable; /* there was no server */
     bool is_untrusted;   /* the server's certificate was not accepted */
     int64_t retry_after_ns;
-    char *body; /* terminated; "" when empty */
-    size_t length;
-    size_t capacity;
+    struct rm_buffer body; /* after an exchange that did not fail: at least "" */
 };
 
 #define RM_HTTP_LARGEST_REPLY ((size_t)4 << 20) /* as JSON it takes some 40 times as much */
@@ -69,12 +67,11 @@ struct rm_http_reply {
 RM_SHARED resmon_status rm_http_open(const struct rm_http_config *config,
                                      struct rm_http **ret_http);
 
-/** Puts '*' over what this client shows to servers and nobody else is to see, where a text has it:
- * a server that repeats a request in its answer gives it away.  Done with all answers that are
- * failures; for what is decoded of them. */
+/** Replaces the credentials of this client in a text by '*': a server may repeat a request in its
+ * answer.  Done with all answers that are failures; to be called for texts decoded of them. */
 void rm_http_strike(const struct rm_http *http, char *text);
 
-/** How requests get to the server, for messages: "", or " by the proxy http://proxy:3128
+/** The proxy before the server, for messages: "", or " by the proxy http://proxy:3128
  * (http_proxy)".  Without credentials. */
 RM_SHARED const char *rm_http_route(const struct rm_http *http);
 
@@ -93,13 +90,13 @@ RM_SHARED void rm_http_close(struct rm_http *http);
 resmon_status rm_http_exchange(struct rm_http *http, const struct rm_http_request *request,
                                int64_t deadline_ns, struct rm_http_reply *reply);
 
-/** The same, again and again as the configuration says, while there is time. */
+/** rm_http_exchange() with the retries of the configuration, while there is time. */
 RM_SHARED resmon_status rm_http_send(struct rm_http *http, const struct rm_http_request *request,
                                      int64_t deadline_ns, struct rm_http_reply *reply);
 
 /**
- * Between exchanges that fail: waits as long as one should before the next, and says whether there
- * is to be one: not when it is `attempt` too many, or there would be no time left.
+ * Waits after a failed exchange until the next retry is due; false, without a wait: `attempt` is
+ * more than the configuration allows, or there would be no time left.
  */
 bool rm_http_wait(struct rm_http *http, unsigned attempt, const struct rm_http_reply *reply,
                   int64_t deadline_ns);

@@ -17,6 +17,7 @@
 #define POLL_STEP_NS (RM_NS_PER_S / 2)
 #define JSON_TYPE    "application/json"
 #define SERVER_WORDS 200
+#define LONGEST_NAME 2000
 
 static const char *const call_names[RM_MLFLOW_CALLS] = {"log-batch", "artifact", "update", "params",
                                                         "set-tag"};
@@ -30,6 +31,7 @@ void rm_mlflow_client_init(struct rm_mlflow_client *client, const struct rm_mlfl
                            struct rm_http *http)
 {
     *client = (struct rm_mlflow_client){.config = config, .http = http};
+    rm_buffer_init(&client->name, LONGEST_NAME);
     rm_buffer_init(&client->body, LARGEST_BODY);
     (void)rm_text_set(client->experiment_id, sizeof client->experiment_id, config->experiment_id);
 }
@@ -37,7 +39,9 @@ void rm_mlflow_client_init(struct rm_mlflow_client *client, const struct rm_mlfl
 void rm_mlflow_client_free(struct rm_mlflow_client *client)
 {
     rm_http_reply_free(&client->reply);
+    rm_buffer_free(&client->name);
     rm_buffer_free(&client->body);
+    rm_json_free(client->answer);
     rm_json_free(client->found);
     rm_http_close(client->http);
     client->http = NULL;
@@ -51,8 +55,8 @@ static void plain_words(const struct rm_http_reply *reply, char words[SERVER_WOR
     char text[SERVER_WORDS];
     size_t out = 0;
     bool is_in_tag = false;
-    for (size_t i = 0; i < reply->length && out < sizeof text; i++) {
-        char byte = reply->body[i];
+    for (size_t i = 0; i < reply->body.length && out < sizeof text; i++) {
+        char byte = reply->body.text[i];
         bool is_space = strchr(" \n\r\t", byte) != NULL;
         bool is_double = is_space && (out == 0 || text[out - 1] == ' ');
         is_in_tag = is_in_tag || byte == '<';
@@ -64,21 +68,18 @@ static void plain_words(const struct rm_http_reply *reply, char words[SERVER_WOR
     (void)rm_text_copy(words, SERVER_WORDS, text, out);
 }
 
-/* The server's words: of its JSON, if it is that. */
+/* The server's message: of its JSON, or the text of its page. */
 static void words_of(const struct rm_mlflow_client *client, char code[64], char words[SERVER_WORDS])
 {
     const struct rm_http_reply *reply = &client->reply;
-    struct rm_json *json = NULL;
     code[0] = '\0';
-    if (reply->length > 0 && reply->body[0] == '{' &&
-        rm_json_parse(reply->body, reply->length, &json) == RESMON_OK) {
-        (void)rm_text_set(code, 64, rm_json_text(rm_json_get(json, "error_code")));
-        (void)rm_text_set(words, SERVER_WORDS, rm_json_text(rm_json_get(json, "message")));
-        rm_http_strike(client->http, words);
-        rm_json_free(json);
+    if (client->answer == NULL || reply->body.text[0] != '{') {
+        plain_words(reply, words);
         return;
     }
-    plain_words(reply, words);
+    (void)rm_text_set(code, 64, rm_json_text(rm_json_get(client->answer, "error_code")));
+    (void)rm_text_set(words, SERVER_WORDS, rm_json_text(rm_json_get(client->answer, "message")));
+    rm_http_strike(client->http, words);
 }
 
 /* What a person can do about it. */
@@ -131,35 +132,34 @@ static bool has_error_code(const struct rm_mlflow_client *client, const char *wa
 
 /* ---- calls ------------------------------------------------------------------------------ */
 
-struct call {
-    const char *name;   /* "experiments/create", with a query for a GET */
-    const char *method; /* "GET", "POST" */
-    const char *body;
-    size_t length;
-    bool is_single;
-};
+static resmon_status exchange(struct rm_mlflow_client *client,
+                              const struct rm_http_request *request, int64_t deadline_ns)
+{
+    rm_json_free(client->answer);
+    client->answer = NULL;
+    resmon_status status =
+        request->is_single ? rm_http_exchange(client->http, request, deadline_ns, &client->reply)
+                           : rm_http_send(client->http, request, deadline_ns, &client->reply);
+    if (status == RESMON_OK) {
+        (void)rm_json_parse(client->reply.body.text, client->reply.body.length, &client->answer);
+    }
+    return status;
+}
 
-static resmon_status say(struct rm_mlflow_client *client, const struct call *call,
-                         int64_t deadline_ns)
+/* A request to the call `name` of the server's interface. */
+static resmon_status call(struct rm_mlflow_client *client, const char *name,
+                          const struct rm_http_request *how, int64_t deadline_ns)
 {
     char url[RM_MLFLOW_URI_BYTES + 2048];
-    int wanted = snprintf(url, sizeof url, "%s" API "%s", client->config->uri, call->name);
+    struct rm_http_request request = *how;
+    int wanted = snprintf(url, sizeof url, "%s" API "%s", client->config->uri, name);
     if (wanted >= (int)sizeof url) {
         return rm_error(RESMON_EINVAL, "the URL of a request to MLflow is longer than %zu bytes",
                         sizeof url);
     }
-    const struct rm_http_request request = {
-        .method = call->method,
-        .url = url,
-        .type = call->body != NULL ? JSON_TYPE : NULL,
-        .body = call->body,
-        .length = call->length,
-        .is_single = call->is_single,
-    };
+    request.url = url;
     client->is_refused = false;
-    resmon_status status =
-        call->is_single ? rm_http_exchange(client->http, &request, deadline_ns, &client->reply)
-                        : rm_http_send(client->http, &request, deadline_ns, &client->reply);
+    resmon_status status = exchange(client, &request, deadline_ns);
     if (status != RESMON_OK && client->reply.is_untrusted) {
         char why[RM_ERROR_TEXT_BYTES];
         (void)rm_text_set(why, sizeof why, resmon_last_error());
@@ -171,11 +171,47 @@ static resmon_status say(struct rm_mlflow_client *client, const struct call *cal
     return status;
 }
 
+/* GET of client->name. */
+static resmon_status get(struct rm_mlflow_client *client, int64_t deadline_ns)
+{
+    const struct rm_http_request how = {.method = "GET"};
+    return client->name.status == RESMON_OK ? call(client, client->name.text, &how, deadline_ns)
+                                            : client->name.status;
+}
+
+/* POST of client->body to `name`; `is_single`: it is not repeated. */
+static resmon_status post(struct rm_mlflow_client *client, const char *name, bool is_single,
+                          int64_t deadline_ns)
+{
+    const struct rm_buffer *body = &client->body;
+    const struct rm_http_request how = {.method = "POST",
+                                        .type = JSON_TYPE,
+                                        .body = body->text,
+                                        .length = body->length,
+                                        .is_single = is_single};
+    return body->status == RESMON_OK ? call(client, name, &how, deadline_ns) : body->status;
+}
+
+/* The begin of client->name or client->body. */
+static struct rm_buffer *begin(struct rm_buffer *buffer, const char *text)
+{
+    rm_buffer_clear(buffer);
+    rm_buffer_puts(buffer, text);
+    return buffer;
+}
+
+/* What a call returned; an answer other than 200 is a failure. */
+static resmon_status expect_200(struct rm_mlflow_client *client, resmon_status status,
+                                const char *name)
+{
+    return status == RESMON_OK && client->reply.code != 200 ? refuse(client, name) : status;
+}
+
 static resmon_status no_server(struct rm_mlflow_client *client)
 {
     char start[40];
-    rm_http_strike(client->http, client->reply.body);
-    (void)rm_text_copy(start, sizeof start, client->reply.body, client->reply.length);
+    rm_http_strike(client->http, client->reply.body.text);
+    (void)rm_text_copy(start, sizeof start, client->reply.body.text, client->reply.body.length);
     client->is_refused = true;
     return rm_error(RESMON_EFORMAT,
                     "MLflow at %.120s%s: the answer is not from an MLflow server: '%s'; is the "
@@ -191,20 +227,16 @@ static const struct rm_json *walk(const struct rm_json *json, const char *const 
     return json;
 }
 
-/* The text at `outer`.`inner`.`key` of the answer; RESMON_EFORMAT when it is not there. */
+/* The text at a path of the answer; RESMON_EFORMAT when it is not there. */
 static resmon_status read_reply(struct rm_mlflow_client *client, const char *const path[],
                                 char *target, size_t room)
 {
-    struct rm_json *json = NULL;
-    resmon_status status = rm_json_parse(client->reply.body, client->reply.length, &json);
-    const char *text = status == RESMON_OK ? rm_json_text(walk(json, path)) : NULL;
+    const char *text = rm_json_text(walk(client->answer, path));
     if (text == NULL || text[0] == '\0' || strlen(text) >= room) {
-        status = no_server(client);
-    } else {
-        (void)rm_text_set(target, room, text);
+        return no_server(client);
     }
-    rm_json_free(json);
-    return status;
+    (void)rm_text_set(target, room, text);
+    return RESMON_OK;
 }
 
 /* ---- the experiment --------------------------------------------------------------------- */
@@ -229,52 +261,34 @@ static resmon_status read_experiment(struct rm_mlflow_client *client)
 
 static resmon_status get_experiment(struct rm_mlflow_client *client, int64_t deadline_ns)
 {
-    struct rm_buffer name;
-    rm_buffer_init(&name, 2000);
-    rm_buffer_puts(&name, "experiments/get-by-name?experiment_name=");
-    rm_buffer_percent(&name, client->config->experiment);
-    resmon_status status = name.status;
-    if (status == RESMON_OK) {
-        const struct call call = {.name = name.text, .method = "GET"};
-        status = say(client, &call, deadline_ns);
-    }
-    rm_buffer_free(&name);
-    return status;
+    rm_buffer_percent(begin(&client->name, "experiments/get-by-name?experiment_name="),
+                      client->config->experiment);
+    return get(client, deadline_ns);
 }
 
-/* Many ranks may be at this together: who comes second is told so, and asks again. */
+/* What get_experiment() returned. */
+static resmon_status take_experiment(struct rm_mlflow_client *client, resmon_status status)
+{
+    status = expect_200(client, status, "experiments/get-by-name");
+    return status == RESMON_OK ? read_experiment(client) : status;
+}
+
+/* Many ranks may create it together: the server refuses the second, which gets it then. */
 static resmon_status create_experiment(struct rm_mlflow_client *client, int64_t deadline_ns)
 {
     static const char *const id[] = {"experiment_id", NULL};
-    struct rm_buffer body;
-    rm_buffer_init(&body, 8192);
-    rm_buffer_puts(&body, "{\"name\":");
-    rm_buffer_json(&body, client->config->experiment);
-    rm_buffer_puts(&body, "}");
-    resmon_status status = body.status;
-    if (status == RESMON_OK) {
-        const struct call call = {.name = "experiments/create",
-                                  .method = "POST",
-                                  .body = body.text,
-                                  .length = body.length};
-        status = say(client, &call, deadline_ns);
+    struct rm_buffer *body = begin(&client->body, "{\"name\":");
+    rm_buffer_json(body, client->config->experiment);
+    rm_buffer_puts(body, "}");
+    resmon_status status = post(client, "experiments/create", false, deadline_ns);
+    if (status == RESMON_OK && client->reply.code != 200 &&
+        has_error_code(client, "RESOURCE_ALREADY_EXISTS")) {
+        return take_experiment(client, get_experiment(client, deadline_ns));
     }
-    rm_buffer_free(&body);
-    if (status != RESMON_OK) {
-        return status;
-    }
-    if (client->reply.code == 200) {
-        return read_reply(client, id, client->experiment_id, sizeof client->experiment_id);
-    }
-    if (!has_error_code(client, "RESOURCE_ALREADY_EXISTS")) {
-        return refuse(client, "experiments/create");
-    }
-    status = get_experiment(client, deadline_ns);
-    if (status != RESMON_OK) {
-        return status;
-    }
-    return client->reply.code == 200 ? read_experiment(client)
-                                     : refuse(client, "experiments/get-by-name");
+    status = expect_200(client, status, "experiments/create");
+    return status == RESMON_OK
+               ? read_reply(client, id, client->experiment_id, sizeof client->experiment_id)
+               : status;
 }
 
 static resmon_status find_experiment(struct rm_mlflow_client *client, int64_t deadline_ns)
@@ -287,15 +301,9 @@ static resmon_status find_experiment(struct rm_mlflow_client *client, int64_t de
         return RESMON_OK;
     }
     resmon_status status = get_experiment(client, deadline_ns);
-    if (status != RESMON_OK) {
-        return status;
-    }
-    if (client->reply.code == 404 && has_error_code(client, "RESOURCE_DOES_NOT_EXIST")) {
-        status = create_experiment(client, deadline_ns);
-    } else {
-        status = client->reply.code == 200 ? read_experiment(client)
-                                           : refuse(client, "experiments/get-by-name");
-    }
+    bool is_missing = status == RESMON_OK && client->reply.code == 404 &&
+                      has_error_code(client, "RESOURCE_DOES_NOT_EXIST");
+    status = is_missing ? create_experiment(client, deadline_ns) : take_experiment(client, status);
     if (status == RESMON_OK && config->experiment_id[0] != '\0' &&
         strcmp(config->experiment_id, client->experiment_id) != 0) {
         client->is_refused = true;
@@ -332,8 +340,8 @@ static resmon_status read_run(struct rm_mlflow_client *client, const struct run_
     }
     if (status == RESMON_OK && client->wants_points) {
         rm_json_free(client->found);
-        client->found = NULL;
-        status = rm_json_parse(client->reply.body, client->reply.length, &client->found);
+        client->found = client->answer;
+        client->answer = NULL;
         client->known_points = walk(client->found, paths->points);
     }
     if (status == RESMON_OK) {
@@ -343,36 +351,26 @@ static resmon_status read_run(struct rm_mlflow_client *client, const struct run_
 }
 
 /* Whether the answer to runs/get has the tag RM_MLFLOW_NOTE_TAG. */
-static bool read_note(const struct rm_http_reply *reply)
+static bool read_note(const struct rm_json *answer)
 {
-    struct rm_json *json = NULL;
     bool has = false;
-    if (rm_json_parse(reply->body, reply->length, &json) != RESMON_OK) {
-        return false;
-    }
-    const struct rm_json *data = rm_json_get(rm_json_get(json, "run"), "data");
+    const struct rm_json *data = rm_json_get(rm_json_get(answer, "run"), "data");
     for (const struct rm_json *tag = rm_json_first(rm_json_get(data, "tags")); tag != NULL;
          tag = rm_json_next(tag)) {
         const char *key = rm_json_text(rm_json_get(tag, "key"));
         has = has || (key != NULL && strcmp(key, RM_MLFLOW_NOTE_TAG) == 0);
     }
-    rm_json_free(json);
     return has;
 }
 
 static resmon_status attach_run(struct rm_mlflow_client *client, int64_t deadline_ns)
 {
-    char name[RM_MLFLOW_ID_BYTES + 32];
-    (void)snprintf(name, sizeof name, "runs/get?run_id=%s", client->config->run_id);
-    const struct call call = {.name = name, .method = "GET"};
-    resmon_status status = say(client, &call, deadline_ns);
+    rm_buffer_puts(begin(&client->name, "runs/get?run_id="), client->config->run_id);
+    resmon_status status = expect_200(client, get(client, deadline_ns), "runs/get");
     if (status != RESMON_OK) {
         return status;
     }
-    if (client->reply.code != 200) {
-        return refuse(client, "runs/get");
-    }
-    client->has_note = read_note(&client->reply);
+    client->has_note = read_note(client->answer);
     return read_run(client, &one_run);
 }
 
@@ -380,62 +378,33 @@ static resmon_status attach_run(struct rm_mlflow_client *client, int64_t deadlin
 static resmon_status search_run(struct rm_mlflow_client *client, const char *tag, const char *value,
                                 int64_t deadline_ns)
 {
-    struct rm_buffer filter;
-    struct rm_buffer body;
-    rm_buffer_init(&filter, 4096);
-    rm_buffer_init(&body, 16384);
-    rm_buffer_printf(&filter, "tags.`%s` = '%s'", tag, value);
-    rm_buffer_puts(&body, "{\"experiment_ids\":[");
-    rm_buffer_json(&body, client->experiment_id);
-    rm_buffer_puts(&body, "],\"filter\":");
-    rm_buffer_json(&body, filter.status == RESMON_OK ? filter.text : "");
-    rm_buffer_puts(&body, ",\"max_results\":1,\"order_by\":[\"attributes.start_time DESC\"]}");
-    resmon_status status = filter.status != RESMON_OK ? filter.status : body.status;
-    if (status == RESMON_OK) {
-        const struct call call = {
-            .name = "runs/search", .method = "POST", .body = body.text, .length = body.length};
-        status = say(client, &call, deadline_ns);
-    }
-    rm_buffer_free(&filter);
-    rm_buffer_free(&body);
+    char filter[sizeof((struct rm_mlflow_wanted *)0)->job + 64];
+    struct rm_buffer *body = begin(&client->body, "{\"experiment_ids\":[");
+    (void)snprintf(filter, sizeof filter, "tags.`%s` = '%s'", tag, value);
+    rm_buffer_json(body, client->experiment_id);
+    rm_buffer_puts(body, "],\"filter\":");
+    rm_buffer_json(body, filter);
+    rm_buffer_puts(body, ",\"max_results\":1,\"order_by\":[\"attributes.start_time DESC\"]}");
+    resmon_status status =
+        expect_200(client, post(client, "runs/search", false, deadline_ns), "runs/search");
     if (status != RESMON_OK) {
         return status;
     }
-    if (client->reply.code != 200) {
-        return refuse(client, "runs/search");
-    }
-    bool is_none = false;
-    struct rm_json *json = NULL;
-    if (rm_json_parse(client->reply.body, client->reply.length, &json) == RESMON_OK) {
-        is_none = rm_json_is_object(json) && rm_json_count(rm_json_get(json, "runs")) == 0;
-        rm_json_free(json);
-    }
+    bool is_none = rm_json_is_object(client->answer) &&
+                   rm_json_count(rm_json_get(client->answer, "runs")) == 0;
     return is_none ? RESMON_OK : read_run(client, &found_run);
 }
 
 static resmon_status try_create(struct rm_mlflow_client *client,
                                 const struct rm_mlflow_wanted *wanted, int64_t deadline_ns)
 {
-    struct rm_buffer body;
-    rm_buffer_init(&body, (size_t)1 << 20);
-    rm_buffer_puts(&body, "{\"experiment_id\":");
-    rm_buffer_json(&body, client->experiment_id);
-    rm_buffer_puts(&body, ",");
-    rm_buffer_puts(&body, wanted->body);
-    resmon_status status = body.status;
-    if (status == RESMON_OK) {
-        const struct call call = {.name = "runs/create",
-                                  .method = "POST",
-                                  .body = body.text,
-                                  .length = body.length,
-                                  .is_single = true};
-        status = say(client, &call, deadline_ns);
-    }
-    rm_buffer_free(&body);
-    if (status == RESMON_OK) {
-        status =
-            client->reply.code == 200 ? read_run(client, &one_run) : refuse(client, "runs/create");
-    }
+    struct rm_buffer *body = begin(&client->body, "{\"experiment_id\":");
+    rm_buffer_json(body, client->experiment_id);
+    rm_buffer_puts(body, ",");
+    rm_buffer_puts(body, wanted->body);
+    resmon_status status =
+        expect_200(client, post(client, "runs/create", true, deadline_ns), "runs/create");
+    status = status == RESMON_OK ? read_run(client, &one_run) : status;
     /* After no answer, and after a bad one, which may be a proxy's, it may be there. */
     client->may_exist = client->may_exist || (status != RESMON_OK && client->reply.is_sent);
     return status;
@@ -529,52 +498,38 @@ resmon_status rm_mlflow_find_run(struct rm_mlflow_client *client,
     return status == RESMON_OK ? find_or_make(client, wanted, deadline_ns) : status;
 }
 
-/* The last point of a key is of another node where many share the run: all of the key are asked
- * for. */
+/* Where many nodes share the run, the last point of a key may be of another: all points of the key
+ * are fetched. */
 resmon_status rm_mlflow_has_point(struct rm_mlflow_client *client, const char *key, int64_t step,
                                   int64_t time_ms, int64_t deadline_ns, bool *ret_has)
 {
-    struct rm_buffer name;
-    struct rm_json *json = NULL;
-    rm_buffer_init(&name, 2000);
-    rm_buffer_printf(&name,
-                     "metrics/get-history?run_id=%s&max_results=25000&metric_key=", client->run_id);
-    rm_buffer_percent(&name, key);
-    const struct call call = {.name = name.text, .method = "GET"};
-    resmon_status status = name.status == RESMON_OK ? say(client, &call, deadline_ns) : name.status;
-    rm_buffer_free(&name);
-    if (status == RESMON_OK && client->reply.code != 200) {
-        return refuse(client, "metrics/get-history");
+    struct rm_buffer *name = begin(&client->name, "metrics/get-history?run_id=");
+    rm_buffer_printf(name, "%s&max_results=25000&metric_key=", client->run_id);
+    rm_buffer_percent(name, key);
+    resmon_status status = expect_200(client, get(client, deadline_ns), "metrics/get-history");
+    if (status == RESMON_OK && client->answer == NULL) {
+        return no_server(client);
     }
-    status = status == RESMON_OK ? rm_json_parse(client->reply.body, client->reply.length, &json)
-                                 : status;
-    for (const struct rm_json *point = rm_json_first(rm_json_get(json, "metrics"));
-         point != NULL && !*ret_has; point = rm_json_next(point)) {
+    for (const struct rm_json *point = rm_json_first(rm_json_get(client->answer, "metrics"));
+         status == RESMON_OK && point != NULL && !*ret_has; point = rm_json_next(point)) {
         *ret_has = rm_json_number(rm_json_get(point, "step")) == (double)step &&
                    rm_json_number(rm_json_get(point, "timestamp")) == (double)time_ms;
     }
-    rm_json_free(json);
     return status;
 }
 
 /* ---- items ------------------------------------------------------------------------------ */
 
-/* What a login page or a proxy says in the place of the server, with 200, is no yes.  An answer to
+/* The page of a login or of a proxy in the place of the server, with 200, is no yes.  An answer to
  * an artifact may be empty. */
-static resmon_status check_yes(struct rm_mlflow_client *client, const char *call, bool may_be_empty)
+static resmon_status check_yes(struct rm_mlflow_client *client, resmon_status status,
+                               const char *name, bool may_be_empty)
 {
-    const struct rm_http_reply *reply = &client->reply;
-    struct rm_json *json = NULL;
-    if (reply->code != 200) {
-        return refuse(client, call);
+    status = expect_200(client, status, name);
+    if (status != RESMON_OK || (client->reply.body.length == 0 && may_be_empty)) {
+        return status;
     }
-    if (reply->length == 0 && may_be_empty) {
-        return RESMON_OK;
-    }
-    bool is_yes =
-        rm_json_parse(reply->body, reply->length, &json) == RESMON_OK && rm_json_is_object(json);
-    rm_json_free(json);
-    return is_yes ? RESMON_OK : no_server(client);
+    return rm_json_is_object(client->answer) ? RESMON_OK : no_server(client);
 }
 
 /* "mlflow-artifacts:/1/<run>/artifacts" is served by the tracking server itself; NULL: by others.
@@ -696,10 +651,10 @@ static resmon_status put_artifact(struct rm_mlflow_client *client,
             .body = item->body,
             .length = item->length,
         };
-        status = rm_http_send(client->http, &request, deadline_ns, &client->reply);
+        status = exchange(client, &request, deadline_ns);
     }
     rm_buffer_free(&url);
-    return status == RESMON_OK ? check_yes(client, "artifact", true) : status;
+    return check_yes(client, status, "artifact", true);
 }
 
 /* {"run_id":"...", and what the item holds. */
@@ -710,19 +665,11 @@ static resmon_status post_item(struct rm_mlflow_client *client, const struct rm_
                                                        [RM_MLFLOW_UPDATE] = "runs/update",
                                                        [RM_MLFLOW_PARAMS] = "runs/log-batch",
                                                        [RM_MLFLOW_NOTE] = "runs/set-tag"};
-    struct rm_buffer *body = &client->body;
-    rm_buffer_clear(body);
-    rm_buffer_printf(body, "{\"run_id\":\"%s\",", client->run_id);
+    struct rm_buffer *body = begin(&client->body, "{\"run_id\":\"");
+    rm_buffer_printf(body, "%s\",", client->run_id);
     rm_buffer_add(body, item->body, item->length);
-    resmon_status status = body->status;
-    if (status == RESMON_OK) {
-        const struct call call = {.name = names[item->call],
-                                  .method = "POST",
-                                  .body = body->text,
-                                  .length = body->length};
-        status = say(client, &call, deadline_ns);
-    }
-    return status == RESMON_OK ? check_yes(client, names[item->call], false) : status;
+    return check_yes(client, post(client, names[item->call], false, deadline_ns), names[item->call],
+                     false);
 }
 
 resmon_status rm_mlflow_send(struct rm_mlflow_client *client, const struct rm_mlflow_item *item,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Owns the conversation with an MLflow server: which calls there are, what an answer means, and how
- * one comes to the run that results belong to, without ever making two.
+ * Owns the calls to an MLflow server, the meaning of its answers, and how the run that results
+ * belong to is found or made, without ever making two.
  */
 #ifndef RM_NET_MLFLOW_CLIENT_H
 #define RM_NET_MLFLOW_CLIENT_H
@@ -33,13 +33,13 @@ struct rm_mlflow_item {
     size_t length;
 };
 
-/** The name of a call for those who carry it out by other means. */
+/** The name of a call, for programs that send it by other means. */
 const char *rm_mlflow_call_name(enum rm_mlflow_call call);
 
-/* How one comes to a run. */
+/* How the run is found or made. */
 enum rm_mlflow_way {
     RM_MLFLOW_MAKE,  /* nobody else can have made it */
-    RM_MLFLOW_LOOK,  /* another process of the job may have: if there is none, one makes it */
+    RM_MLFLOW_LOOK,  /* another process of the job may have made it; else this one does */
     RM_MLFLOW_AWAIT, /* another process of the job makes it */
 };
 
@@ -58,11 +58,13 @@ struct rm_mlflow_client {
     const struct rm_mlflow_config *config;
     struct rm_http *http;
     struct rm_http_reply reply;
+    struct rm_json *answer;                 /* the reply parsed; NULL: it is no JSON */
+    struct rm_buffer name;                  /* of a GET, with its query: "runs/get?run_id=..." */
     struct rm_buffer body;                  /* of the call now; kept, as batch follows batch */
     char experiment_id[RM_MLFLOW_ID_BYTES]; /* "": not known yet */
     char run_id[RM_MLFLOW_ID_BYTES];
     char artifact_uri[RM_MLFLOW_URI_BYTES];
-    bool wants_points;                  /* what a run that is found has of points is of interest */
+    bool wants_points;                  /* the points of a run that is found are kept */
     struct rm_json *found;              /* the answer that has them; NULL: none */
     const struct rm_json *known_points; /* of `found`: the last one of each key */
     bool has_note;                      /* the run, which was there, has a description */
@@ -75,26 +77,25 @@ void rm_mlflow_client_init(struct rm_mlflow_client *client, const struct rm_mlfl
                            struct rm_http *http);
 void rm_mlflow_client_free(struct rm_mlflow_client *client);
 
-/** Comes to the run, with at most one call for the experiment and one for the run when all is well.
- */
+/** Finds or makes the run, with at most one call for the experiment and one for the run when there
+ * is no failure. */
 resmon_status rm_mlflow_find_run(struct rm_mlflow_client *client,
                                  const struct rm_mlflow_wanted *wanted, int64_t deadline_ns);
 
-/** Whether what the server said of the run is that artifacts go to a store that MLflow's package
- * alone can write to. */
+/** Whether artifacts of the run go to a store that only MLflow's package can write to. */
 bool rm_mlflow_needs_package(const struct rm_mlflow_client *client);
 
 /** Whether the run has a point of that key at that step and time. */
 resmon_status rm_mlflow_has_point(struct rm_mlflow_client *client, const char *key, int64_t step,
                                   int64_t time_ms, int64_t deadline_ns, bool *ret_has);
 
-/** Sends one item to it.  RESMON_ENOTSUP: the server does not take artifacts; RESMON_EFORMAT: who
- * answered was no MLflow server. */
+/** Sends one item to it.  RESMON_ENOTSUP: the server does not take artifacts; RESMON_EFORMAT: the
+ * answer is not from an MLflow server. */
 resmon_status rm_mlflow_send(struct rm_mlflow_client *client, const struct rm_mlflow_item *item,
                              int64_t deadline_ns);
 
-/** Whether a failure of that item is not worth keeping it: the server's decision on parameters that
- * a run has with other values, on a description, or on artifacts that it does not take. */
+/** Whether an item that failed may be dropped: the server refused parameters that the run has with
+ * other values, a description, or artifacts that it does not take. */
 bool rm_mlflow_is_optional(const struct rm_mlflow_client *client, const struct rm_mlflow_item *item,
                            resmon_status status);
 

@@ -18,7 +18,7 @@
 #include "format/json.h"
 #include "job/path_pattern.h"
 #include "net/address.h"
-#include "os/infile.h"
+#include "os/file.h"
 
 /* ---- texts ------------------------------------------------------------------------------ */
 
@@ -27,23 +27,25 @@ static bool is_given(const char *option)
     return option != NULL && option[0] != '\0';
 }
 
-/* The option, else the variable, else what is there; cut nowhere, cleaned nowhere. */
-static resmon_status take(const char *option, const char *variable, char *target, size_t room)
+/* The option, else the variable, else the text that is there; cut nowhere, cleaned nowhere.  After
+ * a failure in `status`, nothing more is taken. */
+static void take(resmon_status *status, const char *option, const char *variable, char *target,
+                 size_t room)
 {
     const char *text = option;
     if (text == NULL && variable != NULL) {
         text = secure_getenv(variable);
     }
-    if (text == NULL || text[0] == '\0') {
-        return RESMON_OK;
+    if (*status != RESMON_OK || text == NULL || text[0] == '\0') {
+        return;
     }
     size_t length = strlen(text);
-    if (length >= room) {
-        return rm_error(RESMON_EINVAL, "%s is longer than %zu bytes",
-                        variable != NULL ? variable : "an option for MLflow", room - 1);
+    if (length < room) {
+        memcpy(target, text, length + 1);
+    } else {
+        *status = rm_error(RESMON_EINVAL, "%s is longer than %zu bytes",
+                           variable != NULL ? variable : "an option for MLflow", room - 1);
     }
-    memcpy(target, text, length + 1);
-    return RESMON_OK;
 }
 
 /* A name and a number of an experiment say the same thing: of what the options say, the
@@ -52,29 +54,18 @@ static resmon_status take_texts(const resmon_mlflow_options *options,
                                 struct rm_mlflow_config *config)
 {
     bool has_name = is_given(options->experiment), has_id = is_given(options->experiment_id);
-    const struct {
-        const char *option, *variable;
-        char *target;
-        size_t room;
-    } texts[] = {
-        {options->experiment, has_id ? NULL : "MLFLOW_EXPERIMENT_NAME", config->experiment,
-         sizeof config->experiment},
-        {options->experiment_id, has_name ? NULL : "MLFLOW_EXPERIMENT_ID", config->experiment_id,
-         sizeof config->experiment_id},
-        {options->run_id, "MLFLOW_RUN_ID", config->run_id, sizeof config->run_id},
-        {options->run_name, NULL, config->run_name, sizeof config->run_name},
-        {options->workspace, "MLFLOW_WORKSPACE", config->workspace, sizeof config->workspace},
-        {NULL, "MLFLOW_SYSTEM_METRICS_NODE_ID", config->node_id, sizeof config->node_id},
-        {NULL, "MLFLOW_RUN_CONTEXT", config->context, sizeof config->context},
-    };
-    for (size_t i = 0; i < RM_ARRAY_LEN(texts); i++) {
-        resmon_status status =
-            take(texts[i].option, texts[i].variable, texts[i].target, texts[i].room);
-        if (status != RESMON_OK) {
-            return status;
-        }
-    }
-    /* The server has no answer to what is no UTF-8 but an error of its own, and one would try
+    resmon_status status = RESMON_OK;
+    take(&status, options->experiment, has_id ? NULL : "MLFLOW_EXPERIMENT_NAME", config->experiment,
+         sizeof config->experiment);
+    take(&status, options->experiment_id, has_name ? NULL : "MLFLOW_EXPERIMENT_ID",
+         config->experiment_id, sizeof config->experiment_id);
+    take(&status, options->run_id, "MLFLOW_RUN_ID", config->run_id, sizeof config->run_id);
+    take(&status, options->run_name, NULL, config->run_name, sizeof config->run_name);
+    take(&status, options->workspace, "MLFLOW_WORKSPACE", config->workspace,
+         sizeof config->workspace);
+    take(&status, NULL, "MLFLOW_SYSTEM_METRICS_NODE_ID", config->node_id, sizeof config->node_id);
+    take(&status, NULL, "MLFLOW_RUN_CONTEXT", config->context, sizeof config->context);
+    /* To text that is no UTF-8 the server answers with an internal error, which would be tried
      * again. */
     char *const names[] = {config->experiment, config->run_name};
     for (size_t i = 0; i < RM_ARRAY_LEN(names); i++) {
@@ -82,7 +73,7 @@ static resmon_status take_texts(const resmon_mlflow_options *options,
         (void)rm_text_set(clean, sizeof clean, names[i]);
         memcpy(names[i], clean, strlen(clean) + 1);
     }
-    return RESMON_OK;
+    return status;
 }
 
 /* ^[a-zA-Z0-9][\w\-]{0,255}$, as the server has it. */
@@ -155,16 +146,11 @@ static void read_credentials_file(struct rm_secrets *secrets)
  * password nothing is used. */
 static resmon_status take_secrets(const resmon_mlflow_options *options, struct rm_secrets *secrets)
 {
-    resmon_status status =
-        take(options->user, "MLFLOW_TRACKING_USERNAME", secrets->user, sizeof secrets->user);
-    if (status == RESMON_OK) {
-        status = take(options->password, "MLFLOW_TRACKING_PASSWORD", secrets->password,
-                      sizeof secrets->password);
-    }
-    if (status == RESMON_OK) {
-        status =
-            take(options->token, "MLFLOW_TRACKING_TOKEN", secrets->token, sizeof secrets->token);
-    }
+    resmon_status status = RESMON_OK;
+    take(&status, options->user, "MLFLOW_TRACKING_USERNAME", secrets->user, sizeof secrets->user);
+    take(&status, options->password, "MLFLOW_TRACKING_PASSWORD", secrets->password,
+         sizeof secrets->password);
+    take(&status, options->token, "MLFLOW_TRACKING_TOKEN", secrets->token, sizeof secrets->token);
     if (status == RESMON_OK && strpbrk(secrets->token, "\r\n") != NULL) {
         status = rm_error(RESMON_EINVAL, "MLFLOW_TRACKING_TOKEN has a line break");
     }
@@ -173,36 +159,37 @@ static resmon_status take_secrets(const resmon_mlflow_options *options, struct r
 
 /* ---- numbers and switches --------------------------------------------------------------- */
 
-static resmon_status read_switch(const char *variable, bool *ret_is_on)
+/* As take(): an empty variable, and what comes after a failure in `status`, leave the value. */
+static void read_switch(resmon_status *status, const char *variable, bool *is_on)
 {
-    static const char *const words[] = {"false", "0", "true", "1"};
     const char *text = secure_getenv(variable);
-    if (text == NULL || text[0] == '\0') {
-        return RESMON_OK;
+    if (*status != RESMON_OK || text == NULL || text[0] == '\0') {
+        return;
     }
-    for (size_t i = 0; i < RM_ARRAY_LEN(words); i++) {
-        if (rm_text_is_like(text, words[i])) {
-            *ret_is_on = i >= 2;
-            return RESMON_OK;
-        }
+    bool is_yes = rm_text_is_like(text, "true") || rm_text_is_like(text, "1");
+    if (is_yes || rm_text_is_like(text, "false") || rm_text_is_like(text, "0")) {
+        *is_on = is_yes;
+    } else {
+        *status = rm_error(RESMON_EINVAL, "%s is '%.40s': it must be true, false, 1 or 0", variable,
+                           text);
     }
-    return rm_error(RESMON_EINVAL, "%s is '%.40s': it must be true, false, 1 or 0", variable, text);
 }
 
-static resmon_status read_number(const char *variable, double low, double high, double *ret_number)
+static void read_number(resmon_status *status, const char *variable, double low, double high,
+                        double *number)
 {
     const char *text = secure_getenv(variable);
-    if (text == NULL || text[0] == '\0') {
-        return RESMON_OK;
+    if (*status != RESMON_OK || text == NULL || text[0] == '\0') {
+        return;
     }
     struct rm_text rest = rm_text_of(text, strlen(text));
-    double number;
-    if (!rm_parse_decimal(&rest, &number) || rest.at != rest.end || number < low || number > high) {
-        return rm_error(RESMON_EINVAL, "%s is '%.40s': it must be %g to %g", variable, text, low,
-                        high);
+    double read;
+    if (rm_parse_decimal(&rest, &read) && rest.at == rest.end && read >= low && read <= high) {
+        *number = read;
+    } else {
+        *status = rm_error(RESMON_EINVAL, "%s is '%.40s': it must be %g to %g", variable, text, low,
+                           high);
     }
-    *ret_number = number;
-    return RESMON_OK;
 }
 
 /* Defaults are those of MLflow's client. */
@@ -221,34 +208,17 @@ static resmon_status read_variables(struct variables *v)
                             .samples = 1,
                             .respects_retry_after = true,
                             .follows_redirects = true};
-    const struct {
-        const char *name;
-        double low, high;
-        double *number;
-    } numbers[] = {
-        {"MLFLOW_HTTP_REQUEST_MAX_RETRIES", 0, 10, &v->retries},
-        {"MLFLOW_HTTP_REQUEST_BACKOFF_FACTOR", 0, 120, &v->backoff_s},
-        {"MLFLOW_HTTP_REQUEST_BACKOFF_JITTER", 0, 120, &v->jitter_s},
-        {"MLFLOW_HTTP_REQUEST_TIMEOUT", 0.001, 86400, &v->timeout_s},
-        {"MLFLOW_SYSTEM_METRICS_SAMPLING_INTERVAL", 0.001, 86400, &v->interval_s},
-        {"MLFLOW_SYSTEM_METRICS_SAMPLES_BEFORE_LOGGING", 1, 1e6, &v->samples},
-    };
-    const struct {
-        const char *name;
-        bool *is_on;
-    } switches[] = {
-        {"MLFLOW_HTTP_RESPECT_RETRY_AFTER_HEADER", &v->respects_retry_after},
-        {"MLFLOW_ALLOW_HTTP_REDIRECTS", &v->follows_redirects},
-        {"MLFLOW_TRACKING_INSECURE_TLS", &v->is_insecure},
-        {"MLFLOW_ENABLE_SYSTEM_METRICS_LOGGING", &v->has_series},
-    };
     resmon_status status = RESMON_OK;
-    for (size_t i = 0; i < RM_ARRAY_LEN(numbers) && status == RESMON_OK; i++) {
-        status = read_number(numbers[i].name, numbers[i].low, numbers[i].high, numbers[i].number);
-    }
-    for (size_t i = 0; i < RM_ARRAY_LEN(switches) && status == RESMON_OK; i++) {
-        status = read_switch(switches[i].name, switches[i].is_on);
-    }
+    read_number(&status, "MLFLOW_HTTP_REQUEST_MAX_RETRIES", 0, 10, &v->retries);
+    read_number(&status, "MLFLOW_HTTP_REQUEST_BACKOFF_FACTOR", 0, 120, &v->backoff_s);
+    read_number(&status, "MLFLOW_HTTP_REQUEST_BACKOFF_JITTER", 0, 120, &v->jitter_s);
+    read_number(&status, "MLFLOW_HTTP_REQUEST_TIMEOUT", 0.001, 86400, &v->timeout_s);
+    read_number(&status, "MLFLOW_SYSTEM_METRICS_SAMPLING_INTERVAL", 0.001, 86400, &v->interval_s);
+    read_number(&status, "MLFLOW_SYSTEM_METRICS_SAMPLES_BEFORE_LOGGING", 1, 1e6, &v->samples);
+    read_switch(&status, "MLFLOW_HTTP_RESPECT_RETRY_AFTER_HEADER", &v->respects_retry_after);
+    read_switch(&status, "MLFLOW_ALLOW_HTTP_REDIRECTS", &v->follows_redirects);
+    read_switch(&status, "MLFLOW_TRACKING_INSECURE_TLS", &v->is_insecure);
+    read_switch(&status, "MLFLOW_ENABLE_SYSTEM_METRICS_LOGGING", &v->has_series);
     return status;
 }
 
@@ -284,13 +254,13 @@ static const char *text_or_null(const char *text)
     return text[0] != '\0' ? text : NULL;
 }
 
-static resmon_status take_file(const char *option, const char *variable, char *path, size_t room)
+static void take_file(resmon_status *status, const char *option, const char *variable, char *path,
+                      size_t room)
 {
-    resmon_status status = take(option, variable, path, room);
-    if (status == RESMON_OK && path[0] != '\0' && access(path, R_OK) != 0) {
-        return rm_error(RESMON_EINVAL, "%s: cannot read %s", variable, path);
+    take(status, option, variable, path, room);
+    if (*status == RESMON_OK && path[0] != '\0' && access(path, R_OK) != 0) {
+        *status = rm_error(RESMON_EINVAL, "%s: cannot read %s", variable, path);
     }
-    return status;
 }
 
 static resmon_status open_client(const resmon_mlflow_options *options, const struct variables *v,
@@ -300,12 +270,11 @@ static resmon_status open_client(const resmon_mlflow_options *options, const str
     char ca_path[RM_PATH_BYTES] = "";
     char header[RM_MLFLOW_NAME_BYTES + 32] = "";
     char client_cert[1024] = "";
-    resmon_status status =
-        take_file(options->ca_path, "MLFLOW_TRACKING_SERVER_CERT_PATH", ca_path, sizeof ca_path);
-    if (status == RESMON_OK) {
-        status = take_file(options->client_cert, "MLFLOW_TRACKING_CLIENT_CERT_PATH", client_cert,
-                           sizeof client_cert);
-    }
+    resmon_status status = RESMON_OK;
+    take_file(&status, options->ca_path, "MLFLOW_TRACKING_SERVER_CERT_PATH", ca_path,
+              sizeof ca_path);
+    take_file(&status, options->client_cert, "MLFLOW_TRACKING_CLIENT_CERT_PATH", client_cert,
+              sizeof client_cert);
     if (status != RESMON_OK) {
         return status;
     }

@@ -14,7 +14,7 @@
 #include "base/fault.h"
 #include "base/status.h"
 #include "os/kept.h"
-#include "os/memory_file.h"
+#include "os/mapping.h"
 #include "os/own_usage.h"
 #include "store/events.h"
 

@@ -9,7 +9,7 @@
 #ifndef RM_RECORD_BLOCK_COPY_H
 #define RM_RECORD_BLOCK_COPY_H
 
-#include "os/infile.h"
+#include "os/file.h"
 #include "store/block.h"
 #include "store/scope_records.h"
 

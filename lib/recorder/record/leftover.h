@@ -11,8 +11,8 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-#include "os/infile.h"
-#include "os/memory_file.h"
+#include "os/file.h"
+#include "os/mapping.h"
 #include "store/block.h"
 
 /** Opens the memory that `header` names: false unless it is there, of `owner` and of that very run.

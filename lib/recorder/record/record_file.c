@@ -6,10 +6,9 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "base/fault.h"
 #include "base/status.h"
+#include "os/outfile.h"
 #include "os/own_usage.h"
-#include "os/signal_guard.h"
 
 #define PAGE_BYTES  4096U
 #define ROOM_PAGES  32U
@@ -75,34 +74,18 @@ void rm_record_file_close(struct rm_record_file *file)
 
 /* ---- writing ------------------------------------------------------------------------------ */
 
-static resmon_status write_at(struct rm_record_file *file, uint64_t offset, const void *bytes_,
+static resmon_status write_at(struct rm_record_file *file, uint64_t offset, const void *bytes,
                               uint64_t length)
 {
-    const unsigned char *bytes = bytes_;
-    while (length > 0) {
-        struct rm_signal_guard guard;
-        if (!rm_kept_is_ours(file->kept)) {
-            return rm_error(RESMON_EIO, "the program has closed the descriptor of the recording %s",
-                            file->path);
-        }
-        rm_signal_guard_begin(&guard);
-        ssize_t done = RM_FAULT(RM_FAULT_WRITE)
-                           ? (errno = ENOSPC, -1)
-                           : pwrite(rm_kept_fd(file->kept), bytes, (size_t)length, (off_t)offset);
-        int error = done < 0 ? errno : EIO;
-        rm_signal_guard_end(&guard);
-        rm_own_io_note_write(done);
-        if (done < 0 && error == EINTR) {
-            continue;
-        }
-        if (done <= 0) {
-            return rm_error_errno(error, "cannot write to the recording %s", file->path);
-        }
-        file->written += (uint64_t)done;
-        bytes += done;
-        offset += (uint64_t)done;
-        length -= (uint64_t)done;
+    int error = rm_write_at(file->kept, bytes, (size_t)length, (int64_t)offset);
+    if (error == EBADF) {
+        return rm_error(RESMON_EIO, "the program has closed the descriptor of the recording %s",
+                        file->path);
     }
+    if (error != 0) {
+        return rm_error_errno(error, "cannot write to the recording %s", file->path);
+    }
+    file->written += length;
     return RESMON_OK;
 }
 

@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "os/infile.h"
+#include "os/file.h"
 #include "store/block.h"
 
 struct rm_record_file {

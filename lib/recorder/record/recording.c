@@ -19,7 +19,7 @@
 #include "record/record_file.h"
 #include "store/block.h"
 #include "store/events.h"
-#include "store/small_records.h"
+#include "store/run_records.h"
 
 /*
  * A writer at work changes these: the state that is not current (so a state that was current before

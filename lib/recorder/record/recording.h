@@ -8,7 +8,7 @@
 
 #include <stdbool.h>
 
-#include "os/infile.h"
+#include "os/file.h"
 #include "run/run.h"
 
 /** Whether the file starts like a recording. */

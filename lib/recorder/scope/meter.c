@@ -11,29 +11,29 @@
 #include "os/own_usage.h"
 #include "store/scope_records.h"
 
-/* A meter's first instances at a node are free of its share of time: short ones that come first
- * must not keep it from the long ones after them. */
+/* The first instances of a meter at a node are not limited, so that short ones at the begin do not
+ * exclude long ones later. */
 #define FREE_NS 100000.0
 
-#define PERF       2 /* its place among the meters */
+#define PERF       2 /* index among the meters */
 #define NOTE_CALLS 64
 
-/* What the end of an instance found. */
+/* Results at the end of an instance. */
 struct ending {
-    uint64_t ticks;                /* that it lasted */
-    struct rm_scope_meters totals; /* of the meter of peaks, with this instance */
+    uint64_t ticks;                /* duration of the instance */
+    struct rm_scope_meters totals; /* of the peak meter, including this instance */
     uint64_t amounts[RM_FIELDS];   /* of the meters that sum */
-    uint32_t summed;               /* which of those found theirs */
-    bool had_descendants;          /* at either end, alive */
+    uint32_t summed;               /* which of them have values */
+    bool had_descendants;          /* descendants were alive at either end */
 };
 
-/* Where what a meter finds goes: into the node, its tallies, or its counts. */
+/* Where a meter's results go: the node, its tallies, or its counts. */
 enum target { NODE, TALLIES, COUNTS };
 
 struct meter {
     uint32_t bit;
     enum target target;
-    size_t tally; /* RM_TALLY_*, of TALLIES */
+    size_t tally; /* RM_TALLY_*, for TALLIES */
     void (*begin)(const struct rm_metering *metering, struct rm_meter_frame *frame);
     void (*end)(const struct rm_metering *metering, struct rm_meter_frame *frame,
                 struct ending *ending);
@@ -62,7 +62,7 @@ static void begin_pcpu(const struct rm_metering *metering, struct rm_meter_frame
     frame->taken &= frame->tree.process_ns != 0 ? ~UINT32_C(0) : ~(uint32_t)RESMON_METER_PCPU;
 }
 
-/* The meter of the thread's CPU time, if it was taken, was so in between. */
+/* If the thread's CPU time is measured, its reads were in between. */
 static void end_pcpu(const struct rm_metering *metering, struct rm_meter_frame *frame,
                      struct ending *ending)
 {
@@ -133,13 +133,13 @@ static void begin_perf(const struct rm_metering *metering, struct rm_meter_frame
     }
 }
 
-/* Its own record, beside the node's. */
+/* Counters have their own record beside the node's. */
 static void end_perf(const struct rm_metering *metering, struct rm_meter_frame *frame,
                      struct ending *ending)
 {
     const struct rm_counter_plan *plan = &metering->plan;
     struct rm_perf_group now;
-    /* At once where I/O is looked at, else now and then. */
+    /* Immediately where I/O is measured, else now and then. */
     if ((metering->meters & RESMON_METER_IO) != 0 || frame->counters->calls >= NOTE_CALLS) {
         rm_thread_counters_note(frame->counters);
     }
@@ -158,8 +158,8 @@ static void end_perf(const struct rm_metering *metering, struct rm_meter_frame *
     rm_scope_counts_add(&metering->block, frame->node, &call);
 }
 
-/* Begun in this order and ended in the reverse one: CPU time is taken innermost, so that it does
- * not count the others. */
+/* Begun in this order and ended in the reverse one: CPU time is innermost, so that it excludes the
+ * other meters. */
 static const struct meter meters[RM_METERS] = {
     {(uint32_t)RESMON_METER_RSS, NODE, 0, begin_rss, end_rss},
     {(uint32_t)RESMON_METER_IO, TALLIES, RM_TALLY_IO, begin_io, end_io},
@@ -235,8 +235,8 @@ void rm_metering_close(struct rm_metering *metering)
     rm_kept_close(&metering->io);
 }
 
-/* At each node the meter of peaks may cost `share` of the time that was spent there so far. Nothing
- * is made of the instances without it: where there are some, a peak is the least that it was. */
+/* At each node, the peak meter may use `share` of the time spent there so far.  Instances without
+ * it are not estimated: where there are some, the peak is a lower bound. */
 static bool is_affordable(const struct rm_metering *metering, const struct rm_scope_node *node)
 {
     const struct rm_wall_sums *wall = rm_node_own_sums(node);
@@ -244,7 +244,7 @@ static bool is_affordable(const struct rm_metering *metering, const struct rm_sc
            (double)metering->terms.free_ticks + metering->terms.share * (double)wall->total;
 }
 
-/* That by which a meter is drawn at a node; NULL: it is not drawn. */
+/* The sampling state of a meter at a node; NULL: not sampled. */
 static struct rm_pace *pace_of(const struct rm_metering *metering, rm_node_ref ref, size_t meter)
 {
     switch (meters[meter].target) {
@@ -258,7 +258,7 @@ static struct rm_pace *pace_of(const struct rm_metering *metering, rm_node_ref r
     }
 }
 
-/* Each node draws on its own; the same program does not draw the same calls in each run. */
+/* Each node samples on its own, and each run of the same program samples different calls. */
 static bool is_drawn(const struct rm_metering *metering, const struct rm_scope_node *node,
                      struct rm_meter_frame *frame, size_t meter, struct rm_pace *pace)
 {
@@ -304,8 +304,8 @@ uint64_t rm_meters_begin(const struct rm_metering *metering, struct rm_scope_nod
     return now;
 }
 
-/* What meter `index` cost this instance: to what it may cost at the node, and of peaks to the run's
- * account of what observing costs. */
+/* Adds the cost of meter `index` in this instance to its cost at the node, and that of peaks to the
+ * run's overhead. */
 static void account(const struct rm_metering *metering, struct rm_scope_node *node,
                     const struct rm_meter_frame *frame, size_t index, uint64_t cost,
                     struct ending *ending)
@@ -319,7 +319,7 @@ static void account(const struct rm_metering *metering, struct rm_scope_node *no
     node->spent += (frame->forced & meters[index].bit) == 0 ? cost : 0;
 }
 
-/* `cost` of all meters whose sums these are. */
+/* Adds `cost` to all meters that sum. */
 static void add_tallies(const struct rm_metering *metering, const struct rm_scope_node *node,
                         const struct rm_meter_frame *frame, const struct ending *ending,
                         uint64_t cost)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Owns what libresmon has to do with OMPT, by which a runtime of OpenMP tells tools of its threads:
- * OpenMP API 5.1, chapter 4, "OMPT Interface".  The declarations are those of 4.2.1, 4.4 and 4.5,
- * as far as they are used here, so that no header of a runtime is needed; layout and numbers are
- * part of the standard, and the same in 5.0 and 5.2.
+ * Owns the interface to OMPT, through which an OpenMP runtime reports its threads to tools:
+ * OpenMP API 5.1, chapter 4, "OMPT Interface".  The declarations are the parts of 4.2.1, 4.4 and
+ * 4.5 that are used here, so that no header of a runtime is needed.  Layout and numbers are part
+ * of the standard, and unchanged in 5.0 and 5.2.
  *
  * Called by the runtime: LLVM's (libomp, also as Intel's libiomp5).  GCC's libgomp has no OMPT.
  */
@@ -64,11 +64,11 @@ typedef void (*rm_ompt_task_create)(rm_ompt_data *encountering, const void *fram
                                     const void *code);
 typedef void (*rm_ompt_task_schedule)(rm_ompt_data *prior, int status, rm_ompt_data *next);
 
-/** What the runtime looks for in the process, and in what OMP_TOOL_LIBRARIES names.  NULL: another
- * tool is wanted. */
+/** The function that the runtime looks up in the process and in the libraries of
+ * OMP_TOOL_LIBRARIES. NULL: another tool is used. */
 struct rm_ompt_result *ompt_start_tool(unsigned omp_version, const char *runtime_version);
 
-/** The tool, whatever OMP_TOOL_LIBRARIES names. */
+/** The tool, regardless of OMP_TOOL_LIBRARIES. */
 struct rm_ompt_result *rm_ompt_tool(void);
 
 #endif

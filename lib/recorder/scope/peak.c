@@ -13,12 +13,12 @@ uint64_t rm_peak_folded; /* written under the lock, read by the sampler without 
 
 /* Guards everything below. */
 static struct rm_fork_lock lock = RM_FORK_LOCK_INITIALIZER;
-static struct rm_peak_watch watches = {&watches, &watches, 0}; /* ring of the open ones */
+static struct rm_peak_watch watches = {&watches, &watches, 0}; /* ring of the open watches */
 static struct rm_rss_mark mark;
 static bool is_open;
-static bool is_shared;   /* atomic: somebody else resets the mark as well */
-static uint64_t resets;  /* atomic: of ours */
-static uint64_t sampled; /* highest RSS that was sampled since the last of them */
+static bool is_shared;   /* atomic: another owner resets the mark as well */
+static uint64_t resets;  /* atomic: number of our resets */
+static uint64_t sampled; /* highest RSS sampled since the last reset */
 
 static void open_locked(void)
 {
@@ -42,7 +42,7 @@ static void after_fork_parent(void)
     rm_fork_lock_release(&lock);
 }
 
-/* Whoever ends one of them finds nothing. */
+/* Ending one of them later is a no-op. */
 static void drop_watches(void)
 {
     struct rm_peak_watch *watch = watches.next;
@@ -55,7 +55,7 @@ static void drop_watches(void)
     watches.previous = &watches;
 }
 
-/* What the child inherits must not reset the parent's mark. */
+/* The child's inherited descriptor must not reset the parent's mark. */
 static void after_fork_child(void)
 {
     sampled = 0;
@@ -79,8 +79,8 @@ static void lock_watches(void)
 
 /* ---- watches ---------------------------------------------------------------------------- */
 
-/* Reading and writing files are points where a thread may be cancelled: it would take the lock with
- * it, and every other thread would wait for ever. */
+/* File reads and writes are cancellation points: a cancelled thread would keep the lock, and all
+ * others would block forever. */
 static int lock_against_cancel(void)
 {
     int state;
@@ -124,10 +124,10 @@ static void fold(uint64_t peak)
     }
 }
 
-/* Both figures are sums over CPUs that are kept in batches. */
+/* Both values are sums over CPUs that are updated in batches. */
 #define SLACK_BYTES ((uint64_t)16 << 20)
 
-/* A mark below what was sampled since it was reset has been reset by somebody else. */
+/* A mark below an RSS sampled since our last reset was reset by another owner. */
 static uint64_t read_mark(void)
 {
     uint64_t peak = rm_rss_mark_read(&mark);
@@ -166,7 +166,7 @@ void rm_peak_begin(struct rm_peak_watch *watch)
     open_locked();
     fold(read_mark());
     reset_mark();
-    /* Without a reset what is read is the present RSS, and counts. */
+    /* Without a reset, the current RSS is read, and counts. */
     watch->peak = mark.reading == RM_MARK_NONE ? rm_rss_mark_read(&mark) : 0;
     link_watch(watch);
     unlock_again(cancel_state);
@@ -200,7 +200,7 @@ uint64_t rm_peak_lap(struct rm_peak_watch *watch, uint64_t *ret_rss)
     return peak;
 }
 
-/* The highest RSS in the life of the process, which no reset hides. */
+/* The lifetime peak of the process, including times before resets. */
 static uint64_t life_peak(void)
 {
     uint64_t peak = rm_rss_mark_life();
@@ -213,7 +213,7 @@ void rm_peak_work_begin(struct rm_peak_work *work)
     int cancel_state = lock_against_cancel();
     *work = (struct rm_peak_work){.is_watched = is_open && mark.reading == RM_MARK_EXACT &&
                                                 watches.next != &watches};
-    if (work->is_watched) { /* the mark is being reset all the time as it is */
+    if (work->is_watched) { /* open watches reset the mark anyway */
         fold(read_mark());
         reset_mark();
         link_watch(&work->watch);
@@ -257,7 +257,7 @@ uint64_t rm_peak_resets(void)
 void rm_peak_observe(uint64_t rss_bytes, uint64_t resets_before)
 {
     lock_watches();
-    if (is_open && resets == resets_before) { /* so every open watch began before */
+    if (is_open && resets == resets_before) { /* so every open watch began before the reading */
         sampled = sampled > rss_bytes ? sampled : rss_bytes;
         if (mark.reading == RM_MARK_NONE) {
             fold(rss_bytes);

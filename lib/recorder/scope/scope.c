@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The fast path: what runs at every begin and end of a scope, and the slow path beside it.
+ * The fast path, which runs at every begin and end of a scope, and the slow path beside it.
  *
- * A thread's part of a session is reached through one thread-local structure.  The thread writes
- * only to its own frames and nodes, with relaxed stores; what other threads and later readers of
- * the file may look at is published by a release store of a token (frames) or a version (nodes).
+ * A thread's part of a session is in one thread-local structure.  The thread writes only to its
+ * own frames and nodes, with relaxed stores.  Data for other threads and for later readers of
+ * the file is published by a release store of a token (frames) or a version (nodes).
  */
 #include <pthread.h>
 #include <stdbool.h>
@@ -16,34 +16,33 @@
 
 #include "base/clock.h"
 #include "base/compiler.h"
-#include "base/exit_status.h"
 #include "base/fork.h"
-#include "base/keep_errno.h"
+#include "base/status.h"
 #include "base/thread.h"
-#include "scope/forked.h"
+#include "os/program.h"
 #include "scope/scope.h"
+#include "scope/session.h"
 #include "scope/site.h"
 #include "scope/timed.h"
 
-/* What makes a begin or an end special, beside the session's number: none is, almost always. */
+/* Flags of special begins and ends, beside the session's number; almost always none is set. */
 #define SPECIAL_METERS (UINT64_C(1) << 32) /* the session has meters besides wall */
 #define SPECIAL_VOID   (UINT64_C(2) << 32) /* inside of an instance that is not measured */
-#define SPECIAL_EVENTS (UINT64_C(4) << 32) /* each instance is kept by itself, too */
-#define NO_SESSION     UINT32_MAX          /* which no session has as its number */
+#define SPECIAL_EVENTS (UINT64_C(4) << 32) /* each instance is recorded on its own, too */
+#define NO_SESSION     UINT32_MAX          /* number that no session has */
 
 static RM_THREAD_LOCAL struct {
-    uint64_t gate; /* the session's number and what is special: compared as one with the session
-                      that has the scopes */
+    uint64_t gate; /* session number and flags, compared with the current session as one value */
     struct rm_scope_node *current;
-    struct rm_scope_frame *top;   /* the innermost open frame; frames[0] when none is */
-    struct rm_scope_frame *limit; /* the last that there is */
-    struct rm_scope_node *next;   /* the child of `current` that is expected: that visited last */
+    struct rm_scope_frame *top;   /* the innermost open frame; frames[0]: none is open */
+    struct rm_scope_frame *limit; /* the last frame */
+    struct rm_scope_node *next;   /* the expected child of `current`: the one visited last */
     rm_node_ref next_ref;
-    uint32_t next_site; /* UINT32_MAX: there is none */
+    uint32_t next_site; /* UINT32_MAX: none */
     unsigned char *nodes;
     uint64_t next_token;
     struct rm_scope_thread *thread;
-    uint64_t void_depth; /* open instances that are not measured */
+    uint64_t void_depth; /* number of open instances that are not measured */
 } self = {.gate = NO_SESSION};
 
 static inline uint32_t own_session(void)
@@ -51,8 +50,8 @@ static inline uint32_t own_session(void)
     return (uint32_t)self.gate;
 }
 
-static pthread_key_t exit_key; /* its destructor detaches a thread that ends */
-static bool has_exit_key; /* else every key of the process is taken, and no scope is measured */
+static pthread_key_t exit_key; /* its destructor detaches an ending thread */
+static bool has_exit_key; /* false: all keys of the process are in use, and no scope is measured */
 
 /* ---- records ---------------------------------------------------------------------------- */
 
@@ -61,7 +60,7 @@ static inline struct rm_scope_node *node_at(rm_node_ref ref)
     return (struct rm_scope_node *)(void *)(self.nodes + ref);
 }
 
-/* The new sums are written beside the current ones and published by their version. */
+/* The new sums are written to the inactive copy and published by their version. */
 static inline void record_wall(struct rm_scope_node *node, uint64_t ticks)
 {
     uint32_t version = RM_LOAD(&node->wall_version);
@@ -92,8 +91,8 @@ static void record_folded(struct rm_scope_node *node, uint64_t folded)
     rm_node_publish_meters(node, &meters);
 }
 
-/* The instance in the innermost frame, before that is popped.  Whoever starts a thread names it a
- * moment later: its name is looked at again after events 1, 2, 4, 8, ... */
+/* Records the instance of the innermost frame, before it is popped.  Threads are often named just
+ * after their start, so the name is read again after events 1, 2, 4, 8, ... */
 static inline void record_event(const struct rm_scope_frame *frame, uint64_t ticks)
 {
     struct rm_event_writer *events = &self.thread->events;
@@ -128,15 +127,14 @@ static inline void expect(rm_node_ref ref, struct rm_scope_node *node)
     self.next_site = RM_LOAD(&node->site);
 }
 
-/* The child that was visited last; slot 0 where there is none. */
+/* Expects the child visited last; slot 0: none. */
 static inline void expect_last(const struct rm_scope_node *node)
 {
     rm_node_ref ref = RM_LOAD(&node->last_child);
     expect(ref, node_at(ref));
 }
 
-/* Opens a frame for `node`; its start is the last thing to be taken, unless meters just took `now`.
- */
+/* Opens a frame for `node`.  Its start is read last, unless meters just read `now`. */
 static inline uint64_t push(struct rm_scope_node *node, rm_node_ref ref, uint64_t now)
 {
     struct rm_scope_frame *frame = self.top + 1;
@@ -157,8 +155,7 @@ static inline void pop(struct rm_scope_frame *frame)
     self.current = node_at(RM_LOAD(&self.top->node));
 }
 
-/* A frame that is left by the slow ways: what it took of the time of the one below is noted there.
- */
+/* Leaves a frame on the slow path: its time is noted in the frame below. */
 static void leave(struct rm_scope_frame *frame, uint64_t ticks)
 {
     bool is_aside = (frame->folds & RM_FRAME_ASIDE) != 0;
@@ -187,7 +184,7 @@ static void detach(void)
     }
 }
 
-/* Closes what the thread leaves open, as its outermost end would have. */
+/* Closes the frames that the thread left open, as its outermost end would have. */
 static void close_frames_above(struct rm_scope_frame *base, uint64_t now)
 {
     struct rm_block_header *header = self.thread->session->block.header;
@@ -214,7 +211,7 @@ static void on_thread_exit(void *unused)
     detach();
 }
 
-/* In the child of a fork: without touching the parent's block. */
+/* In a forked child: without access to the parent's block. */
 static void forget_thread(void)
 {
     if (self.thread != NULL) {
@@ -234,7 +231,7 @@ static void make_exit_key(void)
     rm_fork_take_part(RM_FORK_SCOPES, &at_fork);
 }
 
-/* Joins the session that has the scopes now; false when there is none. */
+/* Attaches to the current session; false: none. */
 static RM_COLD bool attach(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -258,7 +255,7 @@ static RM_COLD bool attach(void)
     }
     self.thread = thread;
     self.void_depth = 0;
-    /* Tokens of different threads never meet: a thread counts in a range of its own. */
+    /* Tokens of different threads differ: each thread counts in a range of its own. */
     self.next_token = (__atomic_add_fetch(&threads, 1, __ATOMIC_RELAXED) & 0x7fffff) << 40 | 1;
     (void)pthread_setspecific(exit_key, thread);
     if (thread->record == NULL) {
@@ -302,7 +299,7 @@ static uint64_t begin_special(struct rm_scope_node *node, rm_node_ref ref, uint3
     return push(node, ref, now);
 }
 
-/* Everything that is not the repeated visit of the child visited last. */
+/* All begins but the repeated visit of the child visited last. */
 static RM_COLD uint64_t begin_slow(resmon_site *site, uint32_t forced)
 {
     RM_KEEP_ERRNO;
@@ -324,14 +321,14 @@ static RM_COLD uint64_t begin_slow(resmon_site *site, uint32_t forced)
     }
     struct rm_scope_node *node = rm_session_child(self.thread, self.current, site, number);
     if (node == NULL) {
-        return begin_uncounted(); /* it is among the dropped paths */
+        return begin_uncounted(); /* one of the dropped paths */
     }
     rm_node_ref ref = RM_LOAD(&self.current->last_child);
     return begin_special(node, ref, forced);
 }
 
-/* Phases mostly come in the order in which they came first: the child behind the one visited last,
- * or the first again, needs no look-up. */
+/* Phases mostly come in the order of their first appearance: the child after the one visited last,
+ * or the first one, needs no search. */
 static RM_NOINLINE uint64_t begin_next(resmon_site *site)
 {
     rm_node_ref behind = self.next_ref != 0 ? RM_LOAD(&self.next->next) : 0;
@@ -345,7 +342,7 @@ static RM_NOINLINE uint64_t begin_next(resmon_site *site)
     return push(node, ref, 0);
 }
 
-/* Where this thread has not attached, or where scopes are more than their wall time. */
+/* If this thread has not attached, or if the session measures more than wall time. */
 static RM_NOINLINE uint64_t begin_unusual(resmon_site *site, uint32_t session)
 {
     if (session == 0 || own_session() != session) {
@@ -392,7 +389,7 @@ uint64_t resmon_scope_here(void)
     return rm_session_handle(owner, rm_session_path_of(owner, self.current));
 }
 
-/* Whether the innermost scope of this thread is at that path; 0: whether none is open. */
+/* Whether the innermost scope of this thread is at this path; 0: whether none is open. */
 static bool is_at(uint32_t path)
 {
     const struct rm_scope_paths *paths = &self.thread->session->paths;
@@ -414,7 +411,7 @@ static uint64_t begin_hung(const resmon_site *site, uint32_t path, uint32_t kind
             ? rm_session_child_of_kind(self.thread, parent, site, RM_LOAD(&site->id), kind)
             : NULL;
     if (node == NULL) {
-        return begin_uncounted(); /* it is among the dropped paths */
+        return begin_uncounted(); /* one of the dropped paths */
     }
     bool is_aside = !is_at_top();
     uint64_t token = begin_special(node, rm_node_ref_to(&session->block, node), 0);
@@ -473,13 +470,13 @@ static RM_COLD void end_slow(uint64_t token, uint64_t now)
         return; /* nothing was measured */
     }
     if (self.thread == NULL) {
-        rm_session_count_stale_end(); /* another thread's, or begun before a fork */
+        rm_session_count_stale_end(); /* of another thread, or begun before a fork */
         return;
     }
     struct rm_block_header *header = self.thread->session->block.header;
     if (own_session() != RM_LOAD(&resmon_scope_session)) {
         (void)RM_FETCH_ADD(&header->stale_ends, 1);
-        return; /* its monitor has stopped */
+        return; /* its monitor was stopped */
     }
     if (token == RM_SCOPE_VOID) {
         self.void_depth -= self.void_depth > 0 ? 1 : 0;
@@ -506,7 +503,7 @@ static RM_COLD void end_slow(uint64_t token, uint64_t now)
     end_frame(frame, now);
 }
 
-/* An open instance of this thread, once, unless a direct recursion is open in it. */
+/* Marks an open instance of this thread, once, unless a direct recursion is open in it. */
 static void mark_open(uint64_t token, uint32_t mark, void (*count)(struct rm_scope_node *node))
 {
     bool is_here = token != 0 && token != RM_SCOPE_VOID && self.thread != NULL &&
@@ -533,7 +530,8 @@ void resmon_scope_resumed(uint64_t token)
     mark_open(token, RM_FRAME_RESUMED, rm_node_count_resumed);
 }
 
-/* The node of the frame that is popped is the child of `current` then, unless it is hung. */
+/* The node of the popped frame becomes the expected child of `current`, unless it was begun under a
+ * handle. */
 static inline void pop_expecting(struct rm_scope_frame *frame, struct rm_scope_node *node)
 {
     rm_node_ref ref = RM_LOAD(&frame->node);
@@ -545,7 +543,7 @@ static inline void pop_expecting(struct rm_scope_frame *frame, struct rm_scope_n
     }
 }
 
-/* What resmon_scope_end() does not do at once: the usual end with an event, and all others. */
+/* Ends that are not on the fast path: the usual end with an event, and all others. */
 static RM_NOINLINE void end_special(uint64_t token, uint64_t now)
 {
     struct rm_scope_frame *frame = self.top;
@@ -589,7 +587,7 @@ bool rm_scope_end_forced(uint64_t token, uint64_t *ret_rss_peak)
     return is_taken && is_outermost;
 }
 
-/* A frame without a token was being opened or closed when a signal handler came to exit. */
+/* A frame without a token was being opened or closed when a signal handler called exit(). */
 void rm_scope_end_with_program(const struct rm_block *block)
 {
     uint32_t session = RM_LOAD(&resmon_scope_session);
@@ -645,8 +643,8 @@ bool rm_scope_line_place(struct rm_line_place *ret_place)
     return true;
 }
 
-/* The sites from the root of the node's tree down to it, the first `room` of them.  Paths of nodes
- * are no deeper than scopes can be, also where a node is another's by now. */
+/* The sites from the root of the node's tree down to it, at most `room`.  Paths are bounded by the
+ * depth of scopes, even if the node has been reused. */
 static uint32_t sites_down_to(const struct rm_block *block, rm_node_ref ref, uint32_t *ret_sites,
                               uint32_t room)
 {
@@ -667,7 +665,7 @@ static uint32_t sites_down_to(const struct rm_block *block, rm_node_ref ref, uin
     return depth < room ? depth : room;
 }
 
-/* Whatever this thread was doing: a frame counts once it has its token, as for other readers. */
+/* In any state of this thread: a frame counts once it has its token, as for other readers. */
 uint32_t rm_scope_open_sites(const struct rm_block *block, uint32_t *ret_sites, uint32_t room)
 {
     const struct rm_scope_thread *thread = RM_LOAD(&self.thread);
@@ -682,7 +680,7 @@ uint32_t rm_scope_open_sites(const struct rm_block *block, uint32_t *ret_sites, 
     return sites_down_to(block, RM_LOAD(&frames[depth].node), ret_sites, room);
 }
 
-/* By the clock of its CPU time, which has the number in it. */
+/* By the clock of the thread's CPU time, which contains its kernel id. */
 static const struct rm_scope_thread_record *record_of(const struct rm_block *block, uint32_t thread)
 {
     const int64_t clock = rm_thread_cpu_clock_of(thread);

@@ -1,23 +1,25 @@
 /* SPDX-License-Identifier: MIT */
-#define _GNU_SOURCE /* rm_fork_lock */
+#define _GNU_SOURCE /* MAP_ANONYMOUS, rm_fork_lock */
 #include "scope/session.h"
 
 #include <stddef.h>
 #include <string.h>
+#include <sys/mman.h>
+
+#include <resmon/scope.h>
 
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/compiler.h"
 #include "base/fork.h"
-#include "base/hash.h"
+#include "base/map.h"
 #include "base/status.h"
 #include "base/text.h"
 #include "base/thread.h"
-#include "scope/forked.h"
 #include "scope/site.h"
 #include "store/scope_records.h"
 
-uint32_t resmon_scope_session; /* number of the session that has the scopes; 0: none */
+uint32_t resmon_scope_session; /* number of the current session; 0: none */
 
 /* Guards `owner` and the numbering. */
 static struct rm_fork_lock owner_lock = RM_FORK_LOCK_INITIALIZER;
@@ -36,8 +38,8 @@ static void after_fork_parent(void)
     rm_fork_lock_release(&owner_lock);
 }
 
-/* The child has no monitor: its scopes measure nothing until it starts one of its own.  Above all
- * they must not write into a recording that it shares with its parent. */
+/* The child has no monitor: its scopes measure nothing until it starts one of its own.  They must
+ * not write to a recording that it shares with its parent. */
 static void after_fork_child(void)
 {
     bool had_scopes = owner != NULL || RM_LOAD(&resmon_scope_session) == RM_SCOPE_FORKED;
@@ -91,7 +93,7 @@ static void give_node_back(struct rm_scope_session *session, struct rm_scope_nod
 
 /* ---- children --------------------------------------------------------------------------- */
 
-#define FEW 4 /* siblings that are found sooner without a hash */
+#define FEW 4 /* so many siblings are faster to search without a hash */
 
 static uint64_t hash_of(rm_node_ref parent, uint32_t site, uint32_t kind)
 {
@@ -117,7 +119,7 @@ static void link_child(const struct rm_scope_session *session, struct rm_node_in
     RM_STORE(&child->kind, kind);
     RM_STORE(&child->parent, ref_of(session, parent));
     note_child(session, index, child);
-    /* At the end, so that phases are listed in the order in which they came. */
+    /* Added at the end, so that phases are listed in their order of appearance. */
     rm_node_ref *link = parent->newest_child != 0
                             ? &rm_node_at(&session->block, parent->newest_child)->next
                             : &parent->first_child;
@@ -160,7 +162,7 @@ static struct rm_scope_node *find_child(const struct rm_scope_session *session,
     return NULL;
 }
 
-/* The last part of a path that fits: the end tells more than the beginning. */
+/* The last part of a path that fits, which is more specific than the beginning. */
 static const char *tail_of(const char *path, size_t bytes)
 {
     size_t length = strlen(path);
@@ -186,7 +188,8 @@ static bool describe_site(struct rm_scope_session *session, const resmon_site *s
     return true;
 }
 
-/* Frames are bounded, but those of a scope that is hung begin in the middle of a tree. */
+/* The depth of frames is bounded, but the frames of a scope begun under a handle start in the
+ * middle of a tree. */
 static bool is_too_deep(const struct rm_scope_session *session, const struct rm_scope_node *parent)
 {
     uint64_t depth = 1;
@@ -196,7 +199,7 @@ static bool is_too_deep(const struct rm_scope_session *session, const struct rm_
     return depth > session->block.header->sizes.depth;
 }
 
-/* A child that only leads to others has no site that would have to be described, nor threads. */
+/* A node that is only an ancestor needs neither a site record nor a thread. */
 static struct rm_scope_node *make_child(struct rm_scope_thread *thread,
                                         struct rm_scope_node *parent, const resmon_site *site,
                                         uint32_t number, uint32_t kind)
@@ -217,7 +220,7 @@ static struct rm_scope_node *make_child(struct rm_scope_thread *thread,
     return child;
 }
 
-/* The first visit of what only led to others so far. */
+/* The first visit of a node that was only an ancestor so far. */
 static void visit(struct rm_scope_node *node)
 {
     if (!rm_node_is_visited(node)) {
@@ -232,7 +235,7 @@ struct rm_scope_node *rm_session_child_of_kind(struct rm_scope_thread *thread,
                                                const resmon_site *site, uint32_t number,
                                                uint32_t kind)
 {
-    /* Only this thread adds to its tree: no lock for looking. */
+    /* Only this thread adds to its tree: searching needs no lock. */
     struct rm_scope_node *child = find_child(thread->session, &thread->tree, parent, number, kind);
     if (child == NULL) {
         return make_child(thread, parent, site, number, kind);
@@ -282,7 +285,7 @@ struct rm_scope_node *rm_session_follow(struct rm_scope_thread *thread, uint32_t
     return node;
 }
 
-/* Under the lock, with room for paths. */
+/* Called with the lock, and with capacity for paths. */
 static uint32_t path_below(struct rm_scope_session *session, uint32_t parent, uint32_t site)
 {
     uint32_t path = rm_scope_path_below(&session->paths, parent, site);
@@ -341,8 +344,8 @@ uint32_t rm_session_path_above(const struct rm_scope_session *session, uint32_t 
 
 /* ---- threads ---------------------------------------------------------------------------- */
 
-/* The free slot with the fewest events: the first without, so that what ended threads left is
- * overwritten last.  sizes.threads: none is free. */
+/* The free slot with the fewest events.  Slots without events come first, so that the events of
+ * ended threads are overwritten last.  sizes.threads: none is free. */
 static uint64_t find_slot(const struct rm_scope_session *session)
 {
     uint64_t count = session->block.header->sizes.threads;
@@ -361,7 +364,7 @@ static uint64_t find_slot(const struct rm_scope_session *session)
     return best;
 }
 
-/* Word by word: rm_scope_sites_then() may look at the frames of the thread that had them before. */
+/* Word by word: rm_scope_sites_then() may read the frames for the thread that had them before. */
 static void clear_frames(struct rm_scope_thread_record *record, uint64_t depth)
 {
     for (uint64_t i = 0; i <= depth; i++) {
@@ -369,7 +372,7 @@ static void clear_frames(struct rm_scope_thread_record *record, uint64_t depth)
         RM_STORE(&frame->token, i == 0 ? RM_ROOT_TOKEN : 0);
         RM_STORE(&frame->start, 0);
         RM_STORE(&frame->node, i == 0 ? record->root : 0);
-        frame->folds = i == 0 ? 1 : 0; /* the root's token passes no end for one of a scope */
+        frame->folds = i == 0 ? 1 : 0; /* no end matches the root's token */
         frame->folded_total = 0;
     }
 }
@@ -453,7 +456,7 @@ static uint64_t count_nodes(const struct rm_scope_session *session,
     return count;
 }
 
-/* Nodes that `to` lacks for what is below `from`. */
+/* Number of nodes below `from` that `to` lacks. */
 static uint64_t count_missing(const struct rm_scope_session *session,
                               const struct rm_scope_node *from, const struct rm_scope_node *to)
 {
@@ -480,7 +483,7 @@ static void move_children(struct rm_scope_session *session, struct rm_scope_node
         if (target == NULL) {
             target = take_node(session);
             if (target == NULL) {
-                return; /* cannot be: room was made sure of */
+                return; /* impossible: the capacity was checked */
             }
             link_child(session, &session->retired, to, target, source->site, source->kind);
         }
@@ -500,7 +503,7 @@ static void free_tree(struct rm_scope_session *session, struct rm_scope_node *no
     give_node_back(session, node);
 }
 
-/* A tree that does not fit among the retired keeps its nodes and its record. */
+/* A tree for which the retired tree has no capacity keeps its nodes and its record. */
 static void retire(struct rm_scope_session *session, struct rm_scope_thread_record *record)
 {
     struct rm_scope_node *root = rm_node_at(&session->block, record->root);
@@ -523,10 +526,10 @@ void rm_session_detach(struct rm_scope_thread *thread)
 {
     struct rm_scope_session *session = thread->session;
     for (uint64_t i = 0; i <= session->block.header->sizes.depth; i++) {
-        rm_meters_abandon(&thread->meter_frames[i]); /* scopes that stayed open when it stopped */
+        rm_meters_abandon(&thread->meter_frames[i]); /* scopes that were open at the stop */
     }
     (void)pthread_mutex_lock(&session->lock);
-    /* After the end nothing changes any more: what was open then stays open in the record. */
+    /* After the end nothing changes: scopes that were open then stay open in the record. */
     if (thread->record != NULL && !session->is_over) {
         rm_session_name_thread(thread);
         retire(session, thread->record);
@@ -557,8 +560,8 @@ static struct rm_scope_session *session_new(const struct rm_block *block,
 static bool set_up_trees(struct rm_scope_session *session, uint64_t cost_ticks)
 {
     struct rm_block_header *header = session->block.header;
-    header->node_count = 1;                            /* slot 0 stands for "none" */
-    rm_node_at(&session->block, 0)->site = UINT32_MAX; /* nor is it any site's */
+    header->node_count = 1;                            /* slot 0 means "none" */
+    rm_node_at(&session->block, 0)->site = UINT32_MAX; /* and matches no site */
     struct rm_scope_node *retired = take_node(session);
     if (retired == NULL) {
         return false;
@@ -581,7 +584,7 @@ static void end(struct rm_scope_session *session)
     (void)pthread_mutex_unlock(&session->lock);
 }
 
-/* Makes the session the one that has the scopes; false when another keeps them. */
+/* Makes the session the current one; false: another session does not yield. */
 static bool take_over(struct rm_scope_session *session, bool insists)
 {
     rm_fork_lock(&owner_lock);
@@ -590,7 +593,8 @@ static bool take_over(struct rm_scope_session *session, bool insists)
     if (is_free) {
         owner = session;
         last_number =
-            last_number >= RM_SCOPE_FORKED - 1 ? 1 : last_number + 1; /* scope.c has the last */
+            /* scope.c uses the last numbers */
+            last_number >= RM_SCOPE_FORKED - 1 ? 1 : last_number + 1;
         session->number = last_number;
         RM_STORE_RELEASE(&resmon_scope_session, session->number);
         if (before != NULL) {
@@ -707,4 +711,54 @@ struct rm_scope_session *rm_session_current(void)
     }
     rm_fork_unlock(&owner_lock);
     return session;
+}
+
+/* ---- scopes in forked children -------------------------------------------------------------- */
+
+#define MOST_STARTED 128U /* each has 1.2 MB of memory until the run ends */
+
+struct fork_counts {
+    uint32_t started, lost; /* of children */
+};
+
+static struct fork_counts *fork_counts; /* shared with the children; NULL: out of memory */
+static uint32_t fork_counts_forks;      /* rm_forks() of the process that allocated them */
+static bool (*start_monitor)(void);
+
+void rm_forked_prepare(void)
+{
+    rm_fork_watch();
+    if (fork_counts != NULL && fork_counts_forks == rm_forks()) {
+        return;
+    }
+    void *memory =
+        mmap(NULL, sizeof *fork_counts, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    fork_counts =
+        memory != MAP_FAILED ? memory : NULL; /* a parent's counts stay mapped for its children */
+    fork_counts_forks = rm_forks();
+}
+
+uint32_t rm_forked_lost(void)
+{
+    return fork_counts != NULL && fork_counts_forks == rm_forks() ? RM_LOAD(&fork_counts->lost) : 0;
+}
+
+void rm_forked_start_by(bool (*start)(void))
+{
+    start_monitor = start;
+}
+
+void rm_forked_come(void)
+{
+    uint32_t forked = RM_SCOPE_FORKED;
+    if (!__atomic_compare_exchange_n(&resmon_scope_session, &forked, 0, false, __ATOMIC_RELAXED,
+                                     __ATOMIC_RELAXED)) {
+        return; /* another thread was first */
+    }
+    struct fork_counts *of_parent = fork_counts;
+    bool may_start = start_monitor != NULL && of_parent != NULL &&
+                     RM_FETCH_ADD(&of_parent->started, 1) < MOST_STARTED;
+    if ((!may_start || !start_monitor()) && of_parent != NULL) {
+        (void)RM_FETCH_ADD(&of_parent->lost, 1);
+    }
 }

@@ -1,19 +1,31 @@
 /* SPDX-License-Identifier: MIT */
 #define _GNU_SOURCE /* rm_fork_lock */
+/*
+ * Sites, paths of sites, and the checkpoints of lines (RESMON_LINE).
+ */
 #include "scope/site.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <string.h>
 
+#include <resmon/scope.h>
+
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "base/compiler.h"
 #include "base/fork.h"
-#include "base/hash.h"
-#include "base/keep_errno.h"
+#include "base/map.h"
 #include "base/status.h"
+#include "base/text.h"
+#include "os/own_usage.h"
+#include "scope/scope.h"
 #include "store/block.h"
+#include "store/run_records.h"
 
-/* A site made at run time; never freed, since other languages keep pointers to it. */
+/* ---- numbers and names ---------------------------------------------------------------------- */
+
+/* A site created at run time; never freed, since other languages keep pointers to it. */
 struct named_site {
     struct named_site *next;
     resmon_site site;
@@ -37,7 +49,7 @@ static void after_fork_parent(void)
     rm_fork_lock_release(&lock);
 }
 
-/* What the lock guards is added in one store each: never half of a site is there. */
+/* Each change under the lock is one store, so a site is never half there. */
 static void after_fork_child(void)
 {
     (void)rm_fork_lock_renew(&lock);
@@ -78,7 +90,7 @@ static bool is_same(const resmon_site *one, const resmon_site *other)
            strcmp(one->file, other->file) == 0 && strcmp(one->function, other->function) == 0;
 }
 
-static struct named_site *find(const resmon_site *like)
+static struct named_site *find_named(const resmon_site *like)
 {
     struct named_site *named = *bucket_of(like->name);
     while (named != NULL && !is_same(&named->site, like)) {
@@ -87,7 +99,7 @@ static struct named_site *find(const resmon_site *like)
     return named;
 }
 
-static struct named_site *make(const resmon_site *like)
+static struct named_site *make_named(const resmon_site *like)
 {
     const char *const texts[] = {like->name, like->file, like->function};
     const char *copies[RM_ARRAY_LEN(texts)];
@@ -111,20 +123,20 @@ static struct named_site *make(const resmon_site *like)
     return named;
 }
 
-/* Made before the lock is taken; it may turn out that somebody else was quicker.  Without a number
- * a site is of no use, and none is made that would be kept for ever. */
+/* The new site is allocated without the lock; another thread may add the same one meanwhile.  No
+ * site is created without a number, as it would be useless and is never freed. */
 static struct named_site *find_or_add(const resmon_site *like, bool *ret_is_full)
 {
     lock_sites();
-    struct named_site *named = find(like);
+    struct named_site *named = find_named(like);
     *ret_is_full = named == NULL && last_number + 1 >= RM_MAX_SITES;
     rm_fork_unlock(&lock);
-    struct named_site *fresh = named == NULL && !*ret_is_full ? make(like) : NULL;
+    struct named_site *fresh = named == NULL && !*ret_is_full ? make_named(like) : NULL;
     if (fresh == NULL) {
         return named;
     }
     lock_sites();
-    named = find(like);
+    named = find_named(like);
     if (named == NULL) {
         struct named_site **bucket = bucket_of(like->name);
         fresh->next = *bucket;
@@ -175,4 +187,170 @@ uint32_t rm_site_count(void)
     uint32_t count = last_number + 1;
     rm_fork_unlock(&lock);
     return count;
+}
+
+/* ---- paths ---------------------------------------------------------------------------------- */
+
+bool rm_scope_paths_open(struct rm_scope_paths *paths, uint64_t nodes)
+{
+    if (paths->entries != NULL) {
+        return true;
+    }
+    struct rm_scope_path *entries = rm_alloc(RM_SCOPE_PATHS, sizeof *entries);
+    uint32_t *of_nodes = rm_alloc(nodes, sizeof *of_nodes);
+    if (entries == NULL || of_nodes == NULL) {
+        rm_free(entries);
+        rm_free(of_nodes);
+        return false;
+    }
+    paths->of_nodes = of_nodes;
+    RM_STORE(&paths->count, 1);
+    RM_STORE_RELEASE(&paths->entries, entries);
+    return true;
+}
+
+void rm_scope_paths_close(struct rm_scope_paths *paths)
+{
+    rm_free(paths->entries);
+    rm_free(paths->of_nodes);
+    *paths = (struct rm_scope_paths){.entries = NULL};
+}
+
+uint32_t rm_scope_path_below(struct rm_scope_paths *paths, uint32_t parent, uint32_t site)
+{
+    struct rm_scope_path *entries = paths->entries;
+    uint32_t child = entries[parent].first_child;
+    while (child != 0 && entries[child].site != site) {
+        child = entries[child].next;
+    }
+    if (child != 0 || paths->count == RM_SCOPE_PATHS) {
+        return child;
+    }
+    child = paths->count;
+    entries[child] = (struct rm_scope_path){.parent = parent,
+                                            .site = site,
+                                            .depth = entries[parent].depth + 1,
+                                            .next = entries[parent].first_child};
+    entries[parent].first_child = child;
+    RM_STORE_RELEASE(&paths->count, child + 1);
+    return child;
+}
+
+const struct rm_scope_path *rm_scope_path_at(const struct rm_scope_paths *paths, uint32_t index)
+{
+    const struct rm_scope_path *entries = RM_LOAD_ACQUIRE(&paths->entries);
+    bool is_there = entries != NULL && index > 0 && index < RM_LOAD_ACQUIRE(&paths->count);
+    return is_there ? &entries[index] : NULL;
+}
+
+uint32_t rm_scope_path_noted(const struct rm_scope_paths *paths, uint64_t node)
+{
+    return RM_LOAD_ACQUIRE(&paths->entries) != NULL ? RM_LOAD(&paths->of_nodes[node]) : 0;
+}
+
+void rm_scope_path_note(const struct rm_scope_paths *paths, uint64_t node, uint32_t path)
+{
+    if (RM_LOAD_ACQUIRE(&paths->entries) != NULL) {
+        RM_STORE(&paths->of_nodes[node], path);
+    }
+}
+
+/* ---- checkpoints of lines ------------------------------------------------------------------- */
+
+/*
+ * Each run from one checkpoint to the next in one call of a function counts in the record of the
+ * second one's line.
+ */
+
+#define NO_RECORD UINT32_MAX /* no capacity for a record */
+
+static bool is_line(const struct rm_line_record *record, const resmon_line_site *site)
+{
+    return record->line == site->line &&
+           strncmp(record->file, site->file, sizeof record->file - 1) == 0 &&
+           strncmp(record->function, site->function, sizeof record->function - 1) == 0;
+}
+
+/* Called with the session's lock.  A line may have several sites, as in inlined functions. */
+static uint32_t find_or_add_line(struct rm_scope_session *session, const resmon_line_site *site)
+{
+    struct rm_block_header *header = session->block.header;
+    for (uint64_t i = 0; i < header->line_count; i++) {
+        if (is_line(rm_block_record(&session->block, RM_SECTION_LINES, i), site)) {
+            return (uint32_t)i;
+        }
+    }
+    if (header->line_count >= header->sections[RM_SECTION_LINES].count) {
+        RM_STORE(&header->dropped_lines, header->dropped_lines + 1);
+        return NO_RECORD;
+    }
+    struct rm_line_record *record =
+        rm_block_record(&session->block, RM_SECTION_LINES, header->line_count);
+    (void)rm_text_set(record->file, sizeof record->file, site->file);
+    (void)rm_text_set(record->function, sizeof record->function, site->function);
+    record->line = site->line;
+    RM_STORE_RELEASE(&header->line_count, header->line_count + 1);
+    return (uint32_t)header->line_count - 1;
+}
+
+static RM_COLD void enter_site(struct rm_scope_session *session, resmon_line_site *site)
+{
+    rm_session_lock(session);
+    if (!session->has_rss) {
+        session->has_rss = rm_own_rss_open(&session->rss);
+    }
+    if (RM_LOAD(&site->session) != session->number) { /* else another thread was first */
+        RM_STORE(&site->record, find_or_add_line(session, site));
+        RM_STORE_RELEASE(&site->session, session->number);
+    }
+    rm_session_unlock(session);
+}
+
+static void keep_highest(uint64_t *highest, uint64_t value)
+{
+    uint64_t known = RM_LOAD(highest);
+    while (known < value && !__atomic_compare_exchange_n(highest, &known, value, true,
+                                                         __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+    }
+}
+
+static void add_stretch(struct rm_line_record *record, const struct rm_line_mark *since,
+                        uint64_t now, uint64_t rss)
+{
+    keep_highest(&record->rss_highest, rss);
+    if (since->ticks == 0) {
+        return;
+    }
+    (void)RM_FETCH_ADD(&record->ticks, now - since->ticks);
+    if (rss != 0 && since->rss != 0) {
+        (void)RM_FETCH_ADD(&record->rss_bytes, rss - since->rss);
+        (void)RM_FETCH_ADD(&record->rss_hits, 1);
+    }
+    (void)RM_FETCH_ADD(&record->hits, 1);
+}
+
+/* The cost of a checkpoint is in no interval: its time is read first, and the next interval's begin
+ * last. */
+void resmon_line(resmon_line_site *site)
+{
+    uint64_t now = rm_clock_ticks();
+    struct rm_line_place place;
+    RM_KEEP_ERRNO;
+    if (!rm_scope_line_place(&place)) {
+        return;
+    }
+    if (RM_UNLIKELY(RM_LOAD_ACQUIRE(&site->session) != place.session->number)) {
+        enter_site(place.session, site);
+    }
+    uint64_t rss = 0;
+    (void)rm_own_rss_read(&place.session->rss, &rss);
+    uint32_t number = RM_LOAD(&site->record);
+    const struct rm_line_mark start = {.ticks = place.start};
+    if (number != NO_RECORD) {
+        add_stretch(rm_block_record(&place.session->block, RM_SECTION_LINES, number),
+                    place.mark->token == place.token ? place.mark : &start, now, rss);
+    }
+    place.mark->token = place.token;
+    place.mark->rss = rss;
+    place.mark->ticks = rm_clock_ticks();
 }

@@ -13,7 +13,7 @@
 #include "os/perf.h"
 #include "os/pfm.h"
 
-/* Descriptors that threads have open, one bit each, so that a fork's child can close them. */
+/* The threads' open descriptors, one bit each, so that the child of a fork can close them. */
 #define MOST_FDS 4096
 static uint64_t open_fds[MOST_FDS / 64]; /* atomic */
 
@@ -27,7 +27,7 @@ static void note_closed(int fd)
     (void)__atomic_fetch_and(&open_fds[fd / 64], ~(UINT64_C(1) << (fd % 64)), __ATOMIC_RELAXED);
 }
 
-/* In the child of a fork: closes what was inherited of all threads. */
+/* In the child of a fork: closes the inherited descriptors of all threads. */
 static void after_fork(void)
 {
     for (int word = 0; word < MOST_FDS / 64; word++) {
@@ -67,7 +67,7 @@ static int open_event(const struct rm_perf_event *event, int leader, bool skips_
 
 #define DEFAULTS 4
 
-/* What is wished for, and what is counted where the machine has not got that. */
+/* The requested event, and its replacement on machines that lack it. */
 static const char *const defaults[DEFAULTS][2] = {
     {"instructions", "page-faults"},
     {"cycles", "context-switches"},
@@ -93,7 +93,7 @@ static resmon_status encode(struct rm_perf_event *event)
     return status;
 }
 
-/* Beside those that are open already: in the same group, and at the same time. */
+/* Opens further events in the same group, so that they are counted at the same time. */
 struct trial {
     struct rm_counter_plan *plan;
     int fds[RM_SCOPE_COUNTERS];
@@ -146,7 +146,7 @@ static void take_event(struct trial *trial, const struct rm_block *block, size_t
     }
 }
 
-/* What stands for the first says what it stands for. */
+/* The note of a replacement names the event that it replaces. */
 static void take_default(struct trial *trial, const struct rm_block *block, size_t index)
 {
     struct rm_perf_event event;
@@ -216,7 +216,7 @@ static RM_COLD void open_group(struct rm_thread_counters *counters,
         if (fd < 0) {
             rm_thread_counters_close(counters);
             counters->is_tried = true;
-            return; /* a part of the group would be another group */
+            return; /* a partial group would count at other times */
         }
         rm_fork_take_part(RM_FORK_COUNTERS, &at_fork);
         note_open(fd);
@@ -229,7 +229,7 @@ static RM_COLD void open_group(struct rm_thread_counters *counters,
     map_pages(counters, plan);
 }
 
-/* A group is counted at the same time: the times of the first are those of all. */
+/* A group is counted as a whole: the leader's times are valid for all. */
 static bool read_pages(const struct rm_thread_counters *counters, struct rm_perf_group *group)
 {
     for (size_t i = 0; i < counters->count; i++) {
@@ -246,14 +246,14 @@ static bool read_pages(const struct rm_thread_counters *counters, struct rm_perf
     return true;
 }
 
-/* Another thread's counters may have got the number. */
+/* Another thread's counters may have got the descriptor's number. */
 static bool is_own(const struct rm_thread_counters *counters, size_t index)
 {
     return rm_perf_is_event(counters->fds[index], counters->ids[index]);
 }
 
-/* Programs close descriptors that they do not know, and open others: that takes them longer than a
- * look is trusted, since ours are not the lowest numbers. */
+/* Programs close descriptors that they do not know, and open others.  That takes longer than
+ * trust_ticks, since our numbers are not the lowest ones. */
 static bool is_still_ours(struct rm_thread_counters *counters, uint64_t trust_ticks, uint64_t now)
 {
     if (now - counters->checked_ticks > trust_ticks) {

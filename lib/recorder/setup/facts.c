@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE /* adjtimex */
 #include "setup/facts.h"
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/timex.h>
 #include <unistd.h>
 
 #include <resmon/version.h>
@@ -12,10 +14,9 @@
 #include "job/detect.h"
 #include "job/hosts.h"
 #include "os/clocksource.h"
-#include "os/wall_clock.h"
 #include "scope/meter.h"
 #include "scope/peak.h"
-#include "store/small_records.h"
+#include "store/run_records.h"
 
 static void record_run(struct rm_block *block, const struct rm_options *options,
                        const struct rm_collect *collect, const struct rm_host *host)
@@ -65,7 +66,7 @@ static void record_machine(struct rm_block *block, const struct rm_collect *coll
     rm_facts_add_number(block, "machine", "rss_error_bound_bytes", rss_error_bound(collect));
 }
 
-/* "2 x NVIDIA H100 80GB HBM3", as far as they are alike. */
+/* "2 x NVIDIA H100 80GB HBM3", as far as they are of the same model. */
 static void record_gpus(struct rm_block *block, const struct rm_collect_gpus *gpus)
 {
     const struct rm_gpu_info *first = NULL;
@@ -140,7 +141,7 @@ static const char *idle_policy(const struct rm_options *options)
                                                                        : "proportional";
 }
 
-/* What a kilowatt-hour costs here, as it was when the run began. */
+/* The carbon intensity at the begin of the run. */
 static void record_energy(struct rm_block *block, const struct rm_options *options)
 {
     const struct rm_terms_of_place *place = &options->place;
@@ -188,7 +189,7 @@ void rm_facts_record_observed(struct rm_block *block, const struct rm_collect *c
     }
 }
 
-/* Where the list is too long to be kept whole, it is not kept. */
+/* A list that is too long is not kept at all. */
 static void record_hosts(struct rm_block *block, const struct rm_hosts *hosts)
 {
     struct rm_buffer buffer;
@@ -200,7 +201,7 @@ static void record_hosts(struct rm_block *block, const struct rm_hosts *hosts)
     rm_buffer_free(&buffer);
 }
 
-/* By that of its memory, which batch systems limit first. */
+/* Identified by its memory cgroup, which batch systems limit first. */
 static void record_group(struct rm_block *block, const struct rm_collect *collect)
 {
     const struct rm_cgroup_place *place = &collect->job_group.places[RM_CGROUP_MEMORY];
@@ -211,13 +212,13 @@ static void record_group(struct rm_block *block, const struct rm_collect *collec
     }
 }
 
-/* What the batch system says; else what it has the kernel see to. */
+/* The limit that the batch system states, else the limit that it set in the cgroup. */
 static double memory_of_job(const resmon_job_info *info, const struct rm_collect *collect)
 {
     return info->node_memory_bytes >= 0 ? (double)info->node_memory_bytes : collect->job_bytes;
 }
 
-/* Only what is known.  The job is that of the process that observes. */
+/* Writes known facts only.  The job is that of the observing process. */
 void rm_facts_record_job(struct rm_block *block, const struct resmon_job *job,
                          const struct rm_leader *leader, const struct rm_collect *collect)
 {
@@ -261,18 +262,26 @@ void rm_facts_record_job(struct rm_block *block, const struct resmon_job *job,
     record_hosts(block, &job->hosts);
 }
 
-void rm_facts_record_clock(struct rm_block *block)
+/* The error bound of the wall clock in ns, as the kernel and NTP estimate it; NaN: not known.  For
+ * a clock that is not synchronized, the kernel returns 16 s. */
+static double wall_clock_error_ns(void)
 {
-    rm_facts_add_number(block, "run", RM_FACT_CLOCK_ERROR, rm_wall_clock_error_ns());
+    struct timex clock = {.modes = 0};
+    return adjtimex(&clock) >= 0 && clock.maxerror >= 0 ? (double)clock.maxerror * 1e3 : RM_NAN;
 }
 
-/* CLOCK_MONOTONIC goes on evenly when the time of day is set. */
+void rm_facts_record_clock(struct rm_block *block)
+{
+    rm_facts_add_number(block, "run", RM_FACT_CLOCK_ERROR, wall_clock_error_ns());
+}
+
+/* CLOCK_MONOTONIC is not affected when the time of day is set. */
 void rm_facts_record_clock_end(struct rm_block *block)
 {
     const struct rm_block_header *header = block->header;
     int64_t lasted_ns = rm_clock_monotonic_ns() - header->start.ns;
     int64_t by_day_ns = rm_clock_realtime_ns() - header->start_realtime_ns;
-    rm_facts_add_number(block, "run", RM_FACT_END_CLOCK_ERROR, rm_wall_clock_error_ns());
+    rm_facts_add_number(block, "run", RM_FACT_END_CLOCK_ERROR, wall_clock_error_ns());
     rm_facts_add_number(block, "run", RM_FACT_CLOCK_STEP, (double)(by_day_ns - lasted_ns));
 }
 

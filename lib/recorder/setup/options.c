@@ -2,6 +2,7 @@
 #define _GNU_SOURCE /* secure_getenv */
 #include "setup/options.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,8 +14,8 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/compiler.h"
 #include "base/human.h"
-#include "base/log.h"
 #include "base/status.h"
 #include "base/struct_size.h"
 #include "base/text.h"
@@ -40,16 +41,16 @@ static bool has_room(const char *path)
     return statvfs(path, &room) == 0 && (double)room.f_bavail * (double)room.f_frsize >= LEAST_ROOM;
 }
 
-bool rm_asked_find(struct rm_asked *ret_asked)
+bool rm_run_request_read(struct rm_run_request *ret_request)
 {
     const char *run = secure_getenv("RESMON_RUN");
     size_t length = run != NULL ? strcspn(run, ",") : 0;
-    if (length == 0 || length >= sizeof ret_asked->directory || run[0] != '/') {
+    if (length == 0 || length >= sizeof ret_request->directory || run[0] != '/') {
         return false;
     }
-    (void)rm_text_copy(ret_asked->directory, sizeof ret_asked->directory, run, length);
-    ret_asked->options = run + length + (run[length] == ',' ? 1 : 0);
-    return is_own_directory(ret_asked->directory) && has_room(ret_asked->directory);
+    (void)rm_text_copy(ret_request->directory, sizeof ret_request->directory, run, length);
+    ret_request->options = run + length + (run[length] == ',' ? 1 : 0);
+    return is_own_directory(ret_request->directory) && has_room(ret_request->directory);
 }
 
 /* ---- the tables --------------------------------------------------------------------------- */
@@ -104,7 +105,7 @@ static bool is_text(const struct rm_option *option)
     return option->type == RM_OPTION_TEXT || option->type == RM_OPTION_PATH;
 }
 
-/* After a failure the rest is NULL. */
+/* On failure, the remaining texts are NULL. */
 static resmon_status copy_texts(resmon_monitor_options *values)
 {
     resmon_status status = RESMON_OK;
@@ -133,13 +134,13 @@ static resmon_status copy_energy_root(struct rm_options *options)
                : rm_error(RESMON_ENOMEM, "out of memory for the options of a monitor");
 }
 
-/* The scopes of this program are wanted by whoever runs it. */
+/* A parent command wants the scopes of this program. */
 static resmon_status find_run(struct rm_options *options)
 {
     static unsigned count; /* atomic */
-    struct rm_asked asked;
+    struct rm_run_request request;
     bool is_asked = options->wants_scopes && options->values.pid == 0 &&
-                    options->values.cgroup == NULL && rm_asked_find(&asked);
+                    options->values.cgroup == NULL && rm_run_request_read(&request);
     if (!is_asked) {
         return RESMON_OK;
     }
@@ -148,12 +149,12 @@ static resmon_status find_run(struct rm_options *options)
     if (options->run_record == NULL) {
         return rm_error(RESMON_ENOMEM, "out of memory for the options of a monitor");
     }
-    (void)snprintf(options->run_record, room, "%s/%ld-%u.rec", asked.directory, (long)getpid(),
+    (void)snprintf(options->run_record, room, "%s/%ld-%u.rec", request.directory, (long)getpid(),
                    RM_FETCH_ADD(&count, 1));
     return RESMON_OK;
 }
 
-/* Options that are wrong are refused; a site's file that is wrong is a remark in the run. */
+/* Bad options are refused; a bad site file is a remark in the run. */
 static resmon_status find_place(const resmon_monitor_options *given, struct rm_options *options)
 {
     resmon_carbon_options carbon;
@@ -179,7 +180,7 @@ static resmon_status find_place(const resmon_monitor_options *given, struct rm_o
     return status;
 }
 
-/* Names that libpfm4 does not know are refused; where there is no libpfm4, the run says so. */
+/* Names unknown to libpfm4 are refused; without libpfm4, the run has a remark. */
 static resmon_status read_counters(const char *name, const char *text, size_t most,
                                    struct rm_counters_wanted *ret_wanted)
 {
@@ -256,7 +257,7 @@ static resmon_status read_all(const resmon_monitor_options *given, struct rm_opt
     if (status != RESMON_OK) {
         return status;
     }
-    options->said = *given;
+    options->given = *given;
     values.carbon = NULL;
     options->values = values;
     options->interval_ns = (int64_t)values.interval_ms * RM_NS_PER_MS;
@@ -316,8 +317,8 @@ static resmon_status refuse_stacks(const char *what, uint64_t stacks)
 resmon_status rm_needs_add(struct rm_needs *needs, const struct rm_options *options,
                            const char *what, uint64_t stacks, uint64_t events)
 {
-    uint64_t said = options->values.stacks;
-    if (stacks != 0 && said != 0 && (said & stacks) == 0) {
+    uint64_t set = options->values.stacks;
+    if (stacks != 0 && set != 0 && (set & stacks) == 0) {
         return refuse_stacks(what, stacks);
     }
     needs->stacks |= stacks;
@@ -344,7 +345,7 @@ static void add_line(char *text, size_t room, const char *line)
     }
 }
 
-/* A table that takes as much memory as a program does, said before it is taken. */
+/* Warns of a table that takes as much memory as a program, before it is allocated. */
 static void remark_on_table(size_t rows, uint64_t row_bytes, char *text, size_t room)
 {
     static const double large_bytes = 64.0 * 1048576.0;
@@ -365,13 +366,121 @@ void rm_needs_remark(const struct rm_needs *needs, const struct rm_options *opti
 {
     resmon_monitor_options values = options->values;
     settle(needs, &values);
-    values.scopes = options->meters; /* scope_counters is one */
-    rm_options_remark(&rm_monitor_options, &options->said, &values, text, room);
-    bool has_place = options->said.carbon != NULL;
+    values.scopes = options->meters; /* scope_counters is a meter */
+    rm_options_remark(&rm_monitor_options, &options->given, &values, text, room);
+    bool has_place = options->given.carbon != NULL;
     bool has_energy = (values.domains & RESMON_DOMAIN_ENERGY) != 0;
     const char *of_place = !has_energy && has_place ? "carbon has no effect without domains=energy"
                            : has_energy             ? options->place_remark
                                                     : "";
     add_line(text, room, of_place);
     remark_on_table(values.rows, row_bytes, text, room);
+}
+
+/* ---- the place of the machine --------------------------------------------------------------- */
+
+#define CARBON_FLAGS (RESMON_CARBON_CODECARBON | RESMON_CARBON_NO_SITE | RESMON_CARBON_ZERO)
+
+static void set_text(char target[RM_SITE_TEXT_BYTES], const char *given)
+{
+    if (given != NULL && given[0] != '\0') {
+        (void)rm_text_set(target, RM_SITE_TEXT_BYTES, given);
+    }
+}
+
+static void set_number(double *target, double given)
+{
+    *target = given != 0.0 ? given : *target; /* NaN is not ignored, so that it is refused */
+}
+
+/* Options take precedence over the site file.  A more specific place of the file is dropped if the
+ * options give another country. */
+static resmon_status merge_carbon_options(struct rm_site *site, const resmon_carbon_options *given)
+{
+    bool is_zero = (given->flags & RESMON_CARBON_ZERO) != 0;
+    if ((given->flags & ~CARBON_FLAGS) != 0) {
+        return rm_error(RESMON_EINVAL, "carbon options: unknown flags");
+    }
+    if (isnan(given->g_per_kwh) || isnan(given->pue) || isnan(given->wue)) {
+        return rm_error(RESMON_EINVAL, "carbon options: a number is NaN");
+    }
+    if ((given->country != NULL && given->country[0] != '\0') ||
+        (given->cloud_region != NULL && given->cloud_region[0] != '\0')) {
+        site->region[0] = site->cloud_provider[0] = site->cloud_region[0] = '\0';
+        site->g_per_kwh = RM_NAN;
+    }
+    set_text(site->country, given->country);
+    set_text(site->region, given->region);
+    set_text(site->cloud_provider, given->cloud_provider);
+    set_text(site->cloud_region, given->cloud_region);
+    set_number(&site->g_per_kwh, given->g_per_kwh);
+    set_number(&site->pue, given->pue);
+    set_number(&site->wue, given->wue);
+    site->g_per_kwh = is_zero && given->g_per_kwh == 0.0 ? 0.0 : site->g_per_kwh;
+    return rm_site_check(site, "carbon options");
+}
+
+static const char *first_given(const struct rm_site *site)
+{
+    return site->country[0] != '\0'  ? site->country
+           : site->region[0] != '\0' ? site->region
+                                     : site->cloud_region;
+}
+
+/* Warns once that the world average is used for a place that is not found. */
+static void warn_of_world_average(const struct rm_site *site, const struct rm_intensity *found)
+{
+    static int is_warned; /* atomic */
+    bool is_named =
+        site->country[0] != '\0' || site->region[0] != '\0' || site->cloud_region[0] != '\0';
+    if (found->basis != RESMON_CARBON_BASIS_WORLD ||
+        __atomic_exchange_n(&is_warned, 1, __ATOMIC_RELAXED) != 0) {
+        return;
+    }
+    rm_log(RESMON_LOG_WARNING,
+           "the carbon intensity of %s%s%s%s%s is not known: the world average of %g g/kWh is "
+           "used; set the location with RESMON_COUNTRY=FR or in /etc/resmon/site.conf",
+           is_named ? "'" : "this place", is_named ? site->country : "",
+           is_named && site->region[0] != '\0' ? "/" : "", is_named ? site->region : "",
+           is_named ? "'" : "", found->g_per_kwh);
+}
+
+resmon_status rm_place_find(const resmon_carbon_options *given,
+                            const struct rm_job_environment *environment,
+                            struct rm_terms_of_place *ret_terms)
+{
+    struct rm_site site;
+    resmon_status status = RESMON_OK;
+    uint64_t flags = given != NULL ? given->flags : 0;
+    rm_site_clear(&site);
+    if ((flags & RESMON_CARBON_NO_SITE) == 0) {
+        status = rm_site_read(environment, &site);
+    }
+    if (given != NULL) {
+        resmon_status merged = merge_carbon_options(&site, given);
+        status = merged != RESMON_OK ? merged : status;
+    }
+    const struct rm_place place = {
+        .country = site.country,
+        .region = site.region,
+        .cloud_provider = site.cloud_provider,
+        .cloud_region = site.cloud_region,
+        .given = site.g_per_kwh,
+        .is_codecarbon = (flags & RESMON_CARBON_CODECARBON) != 0,
+    };
+    struct rm_intensity found = rm_intensity_find(&place);
+    double pue = isnan(found.pue) || place.is_codecarbon ? 1.0 : found.pue;
+    double wue = isnan(found.wue) || place.is_codecarbon ? 0.0 : found.wue;
+    *ret_terms = (struct rm_terms_of_place){
+        .intensity = found,
+        .pue = isnan(site.pue) ? pue : site.pue,
+        .wue = isnan(site.wue) ? wue : site.wue,
+        .cpu_watts = site.cpu_watts,
+        .ram_watts = site.ram_watts,
+    };
+    if (found.basis == RESMON_CARBON_BASIS_WORLD) {
+        set_text(ret_terms->unknown, first_given(&site));
+    }
+    warn_of_world_average(&site, &found);
+    return status;
 }

@@ -7,9 +7,9 @@
 #include "base/compiler.h"
 #include "base/status.h"
 
-#define LARGEST_TEXT ((size_t)1 << 20) /* of the options of a sink */
+#define LARGEST_TEXT ((size_t)1 << 20) /* upper bound of a sink's options */
 
-/* The owners of keys without a '.', and whether the text may have them. */
+/* Option sets with keys without a '.', and whether the text may use them. */
 #define SETS 2
 
 static size_t sets_of(const struct rm_plan_terms *terms)
@@ -28,7 +28,7 @@ static struct rm_option_target target_of(struct rm_plan *plan, size_t index)
                                                            : (void *)&plan->environment};
 }
 
-/* What stands for nobody's key: all names that it might have been. */
+/* The error of an unknown key suggests the nearest name of all that are valid. */
 static resmon_status refuse(const struct rm_plan_terms *terms, const struct rm_option_part *part)
 {
     struct rm_nearest nearest = rm_nearest_new(part->key, strlen(part->key));
@@ -44,7 +44,7 @@ static resmon_status refuse(const struct rm_plan_terms *terms, const struct rm_o
 
 /* ---- "owner", "owner=value", "owner.key", "owner.key=value" ------------------------------- */
 
-/* The part as one of the owner's own; false: it is not of this owner. */
+/* The part as a key of the option set; false: not one of its keys. */
 static bool is_of(const struct rm_option_set *owner, const struct rm_option_part *part,
                   struct rm_option_part *ret_own)
 {
@@ -67,7 +67,7 @@ static resmon_status read_carbon(struct rm_plan *plan, const struct rm_option_pa
                           : rm_option_refuse(&rm_carbon_options, part);
 }
 
-/* Adds the part to the text for the sink. */
+/* Appends the part to the sink's text. */
 static resmon_status read_sink(struct rm_plan *plan, size_t index,
                                const struct rm_option_part *part, bool is_bare)
 {
@@ -118,7 +118,7 @@ static resmon_status read_part(struct rm_plan *plan, const struct rm_plan_terms 
     return refuse(terms, part);
 }
 
-/* What is wrong in an environment is left out, and noted. */
+/* A bad part of an environment is left out, and noted. */
 static resmon_status note_refusal(struct rm_plan *plan, const struct rm_plan_terms *terms,
                                   resmon_status status)
 {

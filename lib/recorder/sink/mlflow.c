@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include "sink/mlflow.h"
+/*
+ * Owns the delivery of a run to MLflow: as a sink while it lasts and at its end, and of a run that
+ * is over.  A run that could not be sent stays in a run document, with the facts that a later push
+ * needs.
+ */
+#include "sink/sinks.h"
 
 #include <inttypes.h>
 #include <stddef.h>
@@ -12,19 +17,20 @@
 #include "base/buffer.h"
 #include "base/clock.h"
 #include "base/compiler.h"
-#include "base/deadline.h"
-#include "base/hash.h"
-#include "base/log.h"
+#include "base/map.h"
 #include "base/number.h"
 #include "base/parse.h"
 #include "base/status.h"
 #include "base/text.h"
 #include "format/document.h"
-#include "net/mlflow_items.h"
-#include "net/mlflow_plan.h"
+#include "net/mlflow_body.h"
 #include "os/outfile.h"
-#include "sink/mlflow_note.h"
-#include "sink/sinks.h"
+
+/* Facts of a run, group "run": which run at MLflow it has begun. */
+#define FACT_UUID     "mlflow_uuid"     /* the tag resmon.uuid that it is made with */
+#define FACT_RUN      "mlflow_run"      /* the run that was made: its address for people */
+#define FACT_ATTACHED "mlflow_attached" /* the run that it was attached to, likewise */
+#define FACT_LEFT     "mlflow_left"     /* the artifact that only MLflow's package can write */
 
 #define LARGEST_BODY ((size_t)1 << 30)
 #define JOB_WAIT_NS  (RM_NS_PER_S * 20) /* for the run of a job, when it should be there */
@@ -35,19 +41,13 @@ struct mlflow {
     struct rm_mlflow_config config;
     struct rm_mlflow_client client;
     struct rm_mlflow_wanted wanted;
-    char *create; /* wanted.body, owned */
+    struct rm_buffer create; /* wanted.body */
     struct rm_mlflow_place place;
+    struct rm_mlflow_plan plan; /* of the delivery under way */
     struct rm_buffer body;
     unsigned number;       /* among the sinks of this process, from 1; 0: of a run that is there */
     int64_t sent_until_ns; /* series: the end of the last row that was sent */
     size_t batch_metrics;  /* less than configured once the server found a request too large */
-};
-
-/* A plan, and what it holds for the page of its run. */
-struct full_plan {
-    struct rm_mlflow_plan plan;
-    char *note; /* NULL: none */
-    struct rm_buffer page;
 };
 
 /* ---- life ------------------------------------------------------------------------------- */
@@ -57,7 +57,7 @@ static void mlflow_free(void *context)
     struct mlflow *mlflow = context;
     if (mlflow != NULL) {
         rm_mlflow_client_free(&mlflow->client);
-        rm_free(mlflow->create);
+        rm_buffer_free(&mlflow->create);
         rm_buffer_free(&mlflow->body);
         rm_free(mlflow);
     }
@@ -88,6 +88,7 @@ static resmon_status mlflow_new(const resmon_mlflow_options *options, struct mlf
         return status;
     }
     rm_mlflow_client_init(&mlflow->client, &mlflow->config, http);
+    rm_buffer_init(&mlflow->create, LARGEST_BODY);
     rm_buffer_init(&mlflow->body, LARGEST_BODY);
     mlflow->sent_until_ns = -1;
     mlflow->batch_metrics = mlflow->config.batch_metrics;
@@ -95,8 +96,8 @@ static resmon_status mlflow_new(const resmon_mlflow_options *options, struct mlf
     return RESMON_OK;
 }
 
-/* The second monitor of each process, beside that of RESMON or after the first, shares a run of its
- * own: all processes of a job are the same program. */
+/* The second monitor of each process of a job (beside the monitor of RESMON, or after the first)
+ * shares another run: all processes of a job are the same program. */
 static void number_job(const struct mlflow *mlflow, struct rm_mlflow_place *place)
 {
     char number[32];
@@ -117,7 +118,7 @@ struct rm_mlflow_url {
     char run_id[RM_MLFLOW_ID_BYTES];
 };
 
-static const char *fact_of(const struct resmon_run *run, const char *key)
+static const char *fact_of(const resmon_run *run, const char *key)
 {
     const struct rm_fact *fact = rm_run_fact(run, "run", key);
     return fact != NULL && fact->kind == RM_FACT_TEXT ? fact->value : "";
@@ -142,10 +143,10 @@ static bool read_url(const char *uri, const char *url, struct rm_mlflow_url *ret
 }
 
 /* How the run is made where there is none: settled once. */
-static resmon_status settle_run(struct mlflow *mlflow, const struct resmon_run *run)
+static resmon_status settle_run(struct mlflow *mlflow, const resmon_run *run)
 {
     struct rm_mlflow_wanted *wanted = &mlflow->wanted;
-    if (mlflow->create != NULL) {
+    if (wanted->body != NULL) {
         return RESMON_OK;
     }
     mlflow->place = rm_mlflow_place_of(&mlflow->config, run);
@@ -153,15 +154,11 @@ static resmon_status settle_run(struct mlflow *mlflow, const struct resmon_run *
     (void)rm_text_set(wanted->job, sizeof wanted->job, mlflow->place.job);
     wanted->is_first = mlflow->place.is_first;
     wanted->way = mlflow->place.is_first ? RM_MLFLOW_MAKE : RM_MLFLOW_AWAIT;
-    rm_buffer_clear(&mlflow->body);
+    rm_buffer_clear(&mlflow->create);
     resmon_status status =
-        rm_mlflow_items_create(&mlflow->config, run, &mlflow->place, wanted->uuid, &mlflow->body);
-    if (status != RESMON_OK) {
-        return status;
-    }
-    mlflow->create = rm_strdup(mlflow->body.text);
-    wanted->body = mlflow->create;
-    return mlflow->create != NULL ? RESMON_OK : rm_error(RESMON_ENOMEM, "out of memory for MLflow");
+        rm_mlflow_items_create(&mlflow->config, run, &mlflow->place, wanted->uuid, &mlflow->create);
+    wanted->body = status == RESMON_OK ? mlflow->create.text : NULL;
+    return status;
 }
 
 /* ---- settings as facts -------------------------------------------------------------------- */
@@ -224,7 +221,7 @@ static void list_settings(const struct mlflow *mlflow, struct noted *noted)
         {FACT_NUMBER, mlflow->number, mlflow->number > 1},
     };
     noted->count = 0;
-    add_noted(noted, RM_MLFLOW_FACT_UUID, mlflow->wanted.uuid);
+    add_noted(noted, FACT_UUID, mlflow->wanted.uuid);
     add_noted(noted, FACT_URI, config->uri);
     for (size_t i = 0; i < RM_ARRAY_LEN(settings); i++) {
         add_noted(noted, settings[i].fact, (const char *)config + settings[i].offset);
@@ -247,7 +244,7 @@ static void note_settings(const struct mlflow *mlflow)
 }
 
 /* 0: there is none. */
-static uint64_t number_of(const struct resmon_run *run, const char *key)
+static uint64_t number_of(const resmon_run *run, const char *key)
 {
     const char *value = fact_of(run, key);
     struct rm_text text = rm_text_of(value, strlen(value));
@@ -255,7 +252,7 @@ static uint64_t number_of(const struct resmon_run *run, const char *key)
     return rm_parse_u64(&text, &number) && text.at == text.end ? number : 0;
 }
 
-static void take_settings(struct mlflow *mlflow, const struct resmon_run *run)
+static void take_settings(struct mlflow *mlflow, const resmon_run *run)
 {
     struct rm_mlflow_config *config = &mlflow->config;
     bool is_same_server = strcmp(fact_of(run, FACT_URI), config->uri) == 0;
@@ -280,9 +277,9 @@ static void take_settings(struct mlflow *mlflow, const struct resmon_run *run)
     mlflow->number = (unsigned)(number_of(run, FACT_NUMBER) % 1000);
 }
 
-/* The tag of a run that has none: whoever sends it, and how often, derives the same.  Without it, a
- * push that comes halfway could not be gone on with. */
-static void derive_uuid(const struct resmon_run *run, char uuid[33])
+/* The tag of a run that has none, the same in each push of it: otherwise an interrupted push could
+ * not be continued. */
+static void derive_uuid(const resmon_run *run, char uuid[33])
 {
     const char *name = rm_run_node_name(run), *title = rm_run_title(run);
     for (unsigned half = 0; half < 2; half++) {
@@ -295,15 +292,15 @@ static void derive_uuid(const struct resmon_run *run, char uuid[33])
     }
 }
 
-/* What an earlier delivery of this run has begun there is gone on with: the run that it made, found
- * by its tag in its experiment, or the one that it was attached to, on the same server.  What the
- * options and the environment say goes before.  False: no sink had to do with the run. */
-static bool take_up(struct mlflow *mlflow, const struct resmon_run *run)
+/* Continues an earlier delivery of this run to the same server: in the run that it made, found by
+ * its tag in its experiment, or in the run that it was attached to.  Options and the environment go
+ * before.  False: the run was delivered by no sink before. */
+static bool take_up(struct mlflow *mlflow, const resmon_run *run)
 {
     struct rm_mlflow_config *config = &mlflow->config;
     struct rm_mlflow_wanted *wanted = &mlflow->wanted;
     struct rm_mlflow_url made = {{0}, {0}}, attached = {{0}, {0}};
-    const char *uuid = fact_of(run, RM_MLFLOW_FACT_UUID);
+    const char *uuid = fact_of(run, FACT_UUID);
     bool has_uuid = strlen(uuid) == sizeof wanted->uuid - 1 &&
                     strspn(uuid, "0123456789abcdef") == sizeof wanted->uuid - 1;
     if (has_uuid) {
@@ -312,12 +309,12 @@ static bool take_up(struct mlflow *mlflow, const struct resmon_run *run)
         derive_uuid(run, wanted->uuid);
     }
     wanted->may_exist = true;
-    bool has_made = read_url(config->uri, fact_of(run, RM_MLFLOW_FACT_RUN), &made);
+    bool has_made = read_url(config->uri, fact_of(run, FACT_RUN), &made);
     if (has_made && config->experiment[0] == '\0' && config->experiment_id[0] == '\0') {
         (void)rm_text_set(config->experiment_id, sizeof config->experiment_id, made.experiment_id);
     }
     if (!has_made && config->run_id[0] == '\0' &&
-        read_url(config->uri, fact_of(run, RM_MLFLOW_FACT_ATTACHED), &attached)) {
+        read_url(config->uri, fact_of(run, FACT_ATTACHED), &attached)) {
         (void)rm_text_set(config->run_id, sizeof config->run_id, attached.run_id);
     }
     take_settings(mlflow, run);
@@ -327,7 +324,7 @@ static bool take_up(struct mlflow *mlflow, const struct resmon_run *run)
 }
 
 /* Monitors of this process in one run, each with keys of its own: the second would write over the
- * first one's figures, and its parameters would be refused. */
+ * first one's values, and its parameters would be refused. */
 static void share_run(struct rm_mlflow_config *config)
 {
     static struct {
@@ -337,7 +334,7 @@ static void share_run(struct rm_mlflow_config *config)
     uint64_t run = rm_hash_bytes(RM_HASH_START, config->run_id, strlen(config->run_id)) | 1;
     unsigned number = 1;
     for (size_t i = 0; i < RM_ARRAY_LEN(runs) && config->run_id[0] != '\0'; i++) {
-        uint64_t found = 0; /* or what stands there */
+        uint64_t found = 0; /* or the hash in this place */
         if (__atomic_compare_exchange_n(&runs[i].run, &found, run, false, __ATOMIC_RELAXED,
                                         __ATOMIC_RELAXED) ||
             found == run) {
@@ -366,32 +363,18 @@ static resmon_status find_run(struct mlflow *mlflow, int64_t deadline_ns)
         int length = snprintf(url, sizeof url, "%s" URL_EXPERIMENT "%s" URL_RUN "%s",
                               mlflow->config.uri, client->experiment_id, client->run_id);
         if (length > 0 && (size_t)length < sizeof url) {
-            mlflow->note(is_chosen ? RM_MLFLOW_FACT_ATTACHED : RM_MLFLOW_FACT_RUN, url);
+            mlflow->note(is_chosen ? FACT_ATTACHED : FACT_RUN, url);
         }
         if (rm_mlflow_needs_package(client)) {
             char path[RM_MLFLOW_ARTIFACT_BYTES];
             rm_mlflow_artifact_path(&mlflow->config, mlflow->place.node_index, path);
-            mlflow->note(RM_MLFLOW_FACT_LEFT, path);
+            mlflow->note(FACT_LEFT, path);
         }
     }
     return status;
 }
 
 /* ---- sending a plan --------------------------------------------------------------------- */
-
-/* How a delivery went. */
-struct account {
-    resmon_status status; /* of the first failure */
-    char text[RM_ERROR_TEXT_BYTES];
-};
-
-static void note_failure(struct account *account, resmon_status status)
-{
-    if (account->status == RESMON_OK) {
-        account->status = status;
-        (void)snprintf(account->text, sizeof account->text, "%s", resmon_last_error());
-    }
-}
 
 /* A request that was too large is made again in smaller portions; false: it cannot be smaller. */
 static bool shrink(struct mlflow *mlflow, const struct rm_mlflow_item *item)
@@ -404,36 +387,37 @@ static bool shrink(struct mlflow *mlflow, const struct rm_mlflow_item *item)
     return true;
 }
 
-/* Sends items from the cursor on, up to a failure.  The end of the run is not held up by a document
- * that the server refuses. */
-static void send_items(struct mlflow *mlflow, const struct rm_mlflow_plan *plan,
-                       struct rm_mlflow_cursor at, int64_t deadline_ns, struct account *account)
+/* Sends the items of a stage and those behind it, up to a failure; returns the first one.  The end
+ * of the run is not held up by a document that the server refuses. */
+static resmon_status send_items(struct mlflow *mlflow, enum rm_mlflow_stage from,
+                                int64_t deadline_ns)
 {
-    for (;;) {
+    struct rm_mlflow_cursor at = {.stage = from};
+    resmon_status first = RESMON_OK;
+    char text[RM_ERROR_TEXT_BYTES];
+    for (bool has_item = true, is_held_up = false; has_item && !is_held_up;) {
         struct rm_mlflow_item item = {.call = RM_MLFLOW_LOG_BATCH};
         struct rm_mlflow_cursor next = at;
-        bool has_item;
-        resmon_status status = rm_mlflow_items_next(plan, &next, mlflow->batch_metrics,
+        resmon_status status = rm_mlflow_items_next(&mlflow->plan, &next, mlflow->batch_metrics,
                                                     &mlflow->body, &item, &has_item);
         if (status == RESMON_OK && has_item) {
             status = rm_mlflow_send(&mlflow->client, &item, deadline_ns);
         }
-        if (status != RESMON_OK && shrink(mlflow, &item)) {
+        if (status != RESMON_OK && has_item && shrink(mlflow, &item)) {
             continue;
         }
         if (status != RESMON_OK && rm_mlflow_is_optional(&mlflow->client, &item, status)) {
             rm_log(RESMON_LOG_WARNING, "%s", resmon_last_error());
         } else if (status != RESMON_OK) {
-            note_failure(account, status);
-            if (!mlflow->client.is_refused || item.call != RM_MLFLOW_ARTIFACT) {
-                return;
+            if (first == RESMON_OK) {
+                first = status;
+                (void)snprintf(text, sizeof text, "%s", resmon_last_error());
             }
+            is_held_up = !mlflow->client.is_refused || item.call != RM_MLFLOW_ARTIFACT;
         }
         at = next;
-        if (!has_item) {
-            return;
-        }
     }
+    return first == RESMON_OK ? RESMON_OK : rm_error(first, "%s", text);
 }
 
 static bool sends_nothing(const struct mlflow *mlflow)
@@ -443,9 +427,9 @@ static bool sends_nothing(const struct mlflow *mlflow)
 
 /* Leaves out what the run has already of an earlier delivery: a store of files keeps equal points
  * twice. */
-static resmon_status skip_known(struct mlflow *mlflow, struct rm_mlflow_plan *plan,
-                                int64_t deadline_ns)
+static resmon_status skip_known(struct mlflow *mlflow, int64_t deadline_ns)
 {
+    struct rm_mlflow_plan *plan = &mlflow->plan;
     const struct rm_mlflow_point *last = rm_mlflow_plan_skip(plan, mlflow->client.known_points);
     bool is_there = false;
     if (last == NULL) {
@@ -461,75 +445,41 @@ static resmon_status skip_known(struct mlflow *mlflow, struct rm_mlflow_plan *pl
     return status;
 }
 
-static resmon_status send_all(struct mlflow *mlflow, struct rm_mlflow_plan *plan,
-                              struct rm_mlflow_cursor cursor, int64_t deadline_ns)
+/* A plan of the whole run, with a description; to be freed. */
+static resmon_status make_plan(struct mlflow *mlflow, const resmon_run *run)
 {
-    struct account account = {0};
-    resmon_status status = find_run(mlflow, deadline_ns);
-    status = status == RESMON_OK ? skip_known(mlflow, plan, deadline_ns) : status;
-    if (status != RESMON_OK) {
-        return status;
-    }
-    send_items(mlflow, plan, cursor, deadline_ns, &account);
-    if (account.status != RESMON_OK) {
-        return rm_error(account.status, "%s", account.text);
-    }
-    rm_log(RESMON_LOG_INFO, "MLflow: %s" URL_EXPERIMENT "%s" URL_RUN "%s", mlflow->config.uri,
-           mlflow->client.experiment_id, mlflow->client.run_id);
-    return RESMON_OK;
-}
-
-/* A plan of the whole run, with what stands on its page. */
-static resmon_status open_plan(struct mlflow *mlflow, const struct resmon_run *run,
-                               struct full_plan **ret_full)
-{
-    struct full_plan *full = rm_alloc(1, sizeof *full);
-    if (full == NULL) {
-        return rm_error(RESMON_ENOMEM, "out of memory for MLflow");
-    }
-    struct rm_mlflow_plan *plan = &full->plan;
     resmon_status status = settle_run(mlflow, run);
     if (status == RESMON_OK) {
-        status = rm_mlflow_plan_init(plan, &mlflow->config, run, mlflow->sent_until_ns);
+        status = rm_mlflow_plan_init(&mlflow->plan, &mlflow->config, run, mlflow->sent_until_ns);
+        mlflow->plan.is_made = mlflow->config.run_id[0] == '\0';
+        mlflow->plan.is_described = true;
     }
-    if (status != RESMON_OK) {
-        rm_free(full);
-        return status;
-    }
-    full->note = plan->place.is_first ? rm_mlflow_note_of(run) : NULL;
-    plan->is_made = mlflow->config.run_id[0] == '\0';
-    plan->note = full->note;
-    plan->page = rm_mlflow_page_of(run, &full->page) ? &full->page : NULL;
-    *ret_full = full;
-    return RESMON_OK;
+    return status;
 }
 
-static void close_plan(struct full_plan *full)
-{
-    rm_mlflow_plan_free(&full->plan);
-    rm_buffer_free(&full->page);
-    rm_free(full->note);
-    rm_free(full);
-}
-
-/* The whole way of a finished run. */
-static resmon_status deliver(struct mlflow *mlflow, const struct resmon_run *run,
+/* Sends a finished run from the stage `from` on. */
+static resmon_status deliver(struct mlflow *mlflow, const resmon_run *run,
                              enum rm_mlflow_stage from, int64_t deadline_ns)
 {
-    struct full_plan *full = NULL;
-    resmon_status status = open_plan(mlflow, run, &full);
-    if (full != NULL) {
-        status =
-            send_all(mlflow, &full->plan, (struct rm_mlflow_cursor){.stage = from}, deadline_ns);
-        close_plan(full);
+    resmon_status status = make_plan(mlflow, run);
+    if (status != RESMON_OK) {
+        return status;
+    }
+    status = find_run(mlflow, deadline_ns);
+    status = status == RESMON_OK ? skip_known(mlflow, deadline_ns) : status;
+    status = status == RESMON_OK ? send_items(mlflow, from, deadline_ns) : status;
+    rm_mlflow_plan_free(&mlflow->plan);
+    if (status == RESMON_OK) {
+        rm_log(RESMON_LOG_INFO, "MLflow: %s" URL_EXPERIMENT "%s" URL_RUN "%s", mlflow->config.uri,
+               mlflow->client.experiment_id, mlflow->client.run_id);
     }
     return status;
 }
 
 /* ---- what was not sent -------------------------------------------------------------------- */
 
-/* A run that was over before the sink had begun does not have the settings. */
-static resmon_status save_document(const struct mlflow *mlflow, const struct resmon_run *run)
+/* With the settings as facts, which a run that was over before the sink began does not have. */
+static resmon_status save_document(const struct mlflow *mlflow, const resmon_run *run)
 {
     const char *path = mlflow->config.spool;
     struct noted noted;
@@ -553,8 +503,8 @@ static resmon_status save_document(const struct mlflow *mlflow, const struct res
     return status;
 }
 
-/* The run document waits where `spool` says; the text says how it is sent, and why it was not. */
-static resmon_status keep(const struct mlflow *mlflow, const struct resmon_run *run,
+/* Saves the run document at `spool`; the text of the failure names the command that sends it. */
+static resmon_status keep(const struct mlflow *mlflow, const resmon_run *run,
                           resmon_status why_status)
 {
     char why[RM_ERROR_TEXT_BYTES], trouble[RM_ERROR_TEXT_BYTES];
@@ -603,33 +553,22 @@ static resmon_status start(void *context, const resmon_run *run)
 
 static resmon_status send_series(struct mlflow *mlflow, const resmon_run *run)
 {
-    const struct rm_mlflow_cursor cursor = {.stage = RM_MLFLOW_STAGE_SERIES};
-    struct account account = {0};
-    struct rm_mlflow_plan *plan = rm_alloc(1, sizeof *plan);
-    if (plan == NULL) {
-        return rm_error(RESMON_ENOMEM, "out of memory for MLflow");
-    }
+    struct rm_mlflow_plan *plan = &mlflow->plan;
     int64_t deadline_ns = rm_clock_monotonic_ns() + JOB_WAIT_NS;
-    resmon_status status = settle_run(mlflow, run);
-    if (status == RESMON_OK) {
-        status = rm_mlflow_plan_init(plan, &mlflow->config, run, mlflow->sent_until_ns);
-    }
+    resmon_status status = make_plan(mlflow, run);
     if (status != RESMON_OK) {
-        rm_free(plan);
         return status;
     }
     plan->row_end = run->row_count - 1; /* the last one may still grow */
     plan->last_stage = RM_MLFLOW_STAGE_SERIES;
     status = find_run(mlflow, deadline_ns);
     if (status == RESMON_OK && plan->first_row < plan->row_end) {
-        send_items(mlflow, plan, cursor, deadline_ns, &account);
-        status = account.status;
+        status = send_items(mlflow, RM_MLFLOW_STAGE_SERIES, deadline_ns);
         if (status == RESMON_OK) {
             mlflow->sent_until_ns = run->t_last[plan->row_end - 1];
         }
     }
     rm_mlflow_plan_free(plan);
-    rm_free(plan);
     return status;
 }
 
@@ -695,7 +634,7 @@ resmon_status rm_mlflow_sink_new(const resmon_mlflow_options *options, struct rm
 
 /* ---- of a run that is there ------------------------------------------------------------- */
 
-resmon_status rm_mlflow_push(const struct resmon_run *run, const resmon_mlflow_options *options)
+resmon_status rm_mlflow_push(const resmon_run *run, const resmon_mlflow_options *options)
 {
     struct mlflow *mlflow = NULL;
     resmon_mlflow_options unkept = *options;
@@ -729,14 +668,13 @@ static void put_member(struct rm_buffer *text, const char *key, const char *valu
     rm_buffer_puts(text, ",");
 }
 
-static resmon_status put_requests(struct mlflow *mlflow, const struct rm_mlflow_plan *plan,
-                                  struct rm_buffer *text)
+static resmon_status put_requests(struct mlflow *mlflow, struct rm_buffer *text)
 {
     struct rm_mlflow_cursor cursor = {.stage = RM_MLFLOW_STAGE_SUMMARY};
     bool has_item = true;
     for (unsigned count = 0; has_item; count++) {
         struct rm_mlflow_item item;
-        resmon_status status = rm_mlflow_items_next(plan, &cursor, mlflow->batch_metrics,
+        resmon_status status = rm_mlflow_items_next(&mlflow->plan, &cursor, mlflow->batch_metrics,
                                                     &mlflow->body, &item, &has_item);
         if (status != RESMON_OK || !has_item) {
             return status;
@@ -756,10 +694,9 @@ static resmon_status put_requests(struct mlflow *mlflow, const struct rm_mlflow_
     return RESMON_OK;
 }
 
-resmon_status rm_mlflow_requests(const struct resmon_run *run, const resmon_mlflow_options *options,
+resmon_status rm_mlflow_requests(const resmon_run *run, const resmon_mlflow_options *options,
                                  struct rm_buffer *text)
 {
-    struct full_plan *full = NULL;
     struct mlflow *mlflow = NULL;
     resmon_mlflow_options offline = *options;
     offline.flags |= RESMON_MLFLOW_SPOOL_ONLY | RESMON_MLFLOW_NO_SPOOL; /* no server, and no file */
@@ -768,18 +705,18 @@ resmon_status rm_mlflow_requests(const struct resmon_run *run, const resmon_mlfl
         return status;
     }
     (void)take_up(mlflow, run);
-    status = open_plan(mlflow, run, &full);
-    if (full != NULL) {
+    status = make_plan(mlflow, run);
+    if (status == RESMON_OK) {
         rm_buffer_puts(text, "{");
         put_member(text, "run_id", mlflow->config.run_id);
         put_member(text, "experiment", mlflow->config.experiment);
         put_member(text, "experiment_id", mlflow->config.experiment_id);
         put_member(text, "uuid", mlflow->wanted.uuid);
-        rm_buffer_printf(text, "\"create\":{%s,\"requests\":[", mlflow->create);
-        status = put_requests(mlflow, &full->plan, text);
+        rm_buffer_printf(text, "\"create\":{%s,\"requests\":[", mlflow->wanted.body);
+        status = put_requests(mlflow, text);
         rm_buffer_puts(text, "]}");
         status = status == RESMON_OK ? text->status : status;
-        close_plan(full);
+        rm_mlflow_plan_free(&mlflow->plan);
     }
     mlflow_free(mlflow);
     return status;

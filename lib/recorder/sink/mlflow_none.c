@@ -2,10 +2,9 @@
 /* In place of sink/mlflow.c when the library is built without JSON, which the answers of MLflow
  * need.
  */
-#include "sink/mlflow.h"
+#include "sink/sinks.h"
 
 #include "base/feature.h"
-#include "sink/sinks.h"
 
 resmon_status rm_mlflow_sink_new(const resmon_mlflow_options *options, struct rm_sink *ret_sink)
 {

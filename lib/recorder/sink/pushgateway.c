@@ -10,7 +10,6 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/compiler.h"
-#include "base/deadline.h"
 #include "base/status.h"
 #include "base/text.h"
 #include "format/prometheus.h"
@@ -81,8 +80,8 @@ static resmon_status make_url(struct pushgateway *push, const resmon_run *run)
 static resmon_status refuse(const struct pushgateway *push)
 {
     char words[160];
-    size_t length = strcspn(push->reply.body, "\r\n");
-    (void)rm_text_copy(words, sizeof words, push->reply.body, length);
+    size_t length = strcspn(push->reply.body.text, "\r\n");
+    (void)rm_text_copy(words, sizeof words, push->reply.body.text, length);
     int code = push->reply.code;
     return rm_error(code == 401 || code == 403 ? RESMON_EACCES : RESMON_EREMOTE,
                     "the Pushgateway at %.120s%s: HTTP %d%s%s", push->uri,

@@ -6,7 +6,6 @@
 #include "base/alloc.h"
 #include "base/status.h"
 #include "base/text.h"
-#include "sink/mlflow.h"
 
 /* ---- the table ---------------------------------------------------------------------------- */
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Owns the table of the library's sinks (sinks.def): their names, options, what they need of a
- * monitor; and makes them, of a struct or of a text.
+ * Owns the interface of this layer: the table of the library's sinks (sinks.def) with their names,
+ * their options and what they need of a monitor; how they are made, of a struct or of a text; and
+ * what some of them do with a run that is over.
  */
 #ifndef RM_SINK_SINKS_H
 #define RM_SINK_SINKS_H
@@ -10,12 +11,29 @@
 #include <resmon/mlflow.h>
 #include <resmon/prometheus.h>
 #include <resmon/report.h>
+#include <resmon/sink.h>
 #include <resmon/stack.h>
 #include <resmon/trace.h>
 
+#include "base/buffer.h"
 #include "base/option.h"
 #include "base/struct_size.h"
-#include "sink/sink.h"
+
+/* ---- a sink --------------------------------------------------------------------------------- */
+
+/* The form in which this layer hands its sinks to the engine, which knows no other.  The engine
+ * sets ops.struct_size, and calls ops.close(context) in the end. */
+struct rm_sink {
+    resmon_sink_ops ops;
+    void *context;
+    const char *file; /* written by this sink alone until it is closed, absolute; NULL: none */
+    uint64_t snapshot_parts; /* RESMON_PART_* that `snapshot` looks at; 0: those of `stop` */
+    bool wants_draft; /* `snapshot` also gets the finished run before its stacks have names */
+    /* Gives it a function that adds facts to the run; NULL: it has none to add. */
+    void (*take_note)(void *context, void (*note)(const char *key, const char *value));
+};
+
+/* ---- the table ------------------------------------------------------------------------------ */
 
 struct rm_sink_kind {
     struct rm_option_set set;
@@ -72,5 +90,32 @@ void rm_sink_options_free(struct rm_sink_options *options);
 /** Makes a sink of a struct that a program filled in (NULL: nothing is said). */
 resmon_status rm_sink_make(const struct rm_sink_kind *kind, const void *given,
                            struct rm_sink *ret_sink);
+
+/* ---- sinks that save a run to a file --------------------------------------------------------- */
+
+struct rm_saver {
+    const char *name;                         /* of the sink */
+    const char *pattern;                      /* of the path */
+    uint64_t interval_ms;                     /* 0: only at the end */
+    bool is_late;                             /* its directory may not be there yet */
+    resmon_status (*begin)(const char *path); /* before the first save; NULL: nothing */
+    resmon_status (*save)(const resmon_run *run, const char *path);
+};
+
+/** Checks the path already, as the end of a program is late for bad news: RESMON_EINVAL,
+ * RESMON_ENOENT, RESMON_EACCES as rm_outfile_settle(); RESMON_ENOMEM. */
+resmon_status rm_saver_new(const struct rm_saver *saver, struct rm_sink *ret_sink);
+
+/* ---- runs that are over ---------------------------------------------------------------------- */
+
+/** Adds a line to codecarbon's emissions.csv; `path` is expanded by the caller. */
+resmon_status rm_emissions_append(const resmon_run *run, uint64_t flags, const char *path);
+
+/** Sends a run to MLflow; the options are complete (rm_sink_take()). */
+resmon_status rm_mlflow_push(const resmon_run *run, const resmon_mlflow_options *options);
+
+/** Adds what a push would send, as JSON, for a store that only MLflow's package can write to. */
+resmon_status rm_mlflow_requests(const resmon_run *run, const resmon_mlflow_options *options,
+                                 struct rm_buffer *text);
 
 #endif

@@ -18,7 +18,7 @@
 #define OWN_BYTE_ORDER ELFDATA2MSB
 #endif
 
-/* What the header says of the section table. */
+/* The header's fields about the section table. */
 struct table {
     uint64_t offset, count, names;
     uint16_t entry_bytes;
@@ -87,7 +87,7 @@ static resmon_status read_header(struct rm_elf *elf, struct table *table)
     return RESMON_OK;
 }
 
-/* Where numbers are too large for the header, the first entry has them: elf(5). */
+/* Numbers too large for the header are in the first entry: elf(5). */
 static resmon_status check_table(const struct rm_elf *elf, struct table *table)
 {
     char bytes[sizeof(Elf64_Shdr)];

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Owns reading of ELF files of this machine's byte order, of either class: the table of sections,
- * what sections hold, and the build-id.  What is needed is read into memory, never mapped: a file
- * may shrink meanwhile.  Nothing in a file is believed.
+ * Owns reading ELF files of this machine's byte order, of both classes: the section table, the
+ * content of sections, and the build-id.  Data is read into memory, never mapped, since a file
+ * may shrink meanwhile. The content of a file is untrusted.
+ *
  * Called by images.c.
  */
 #ifndef RM_STACK_ELF_FILE_H
@@ -14,7 +15,7 @@
 
 #include <resmon/status.h>
 
-#include "os/infile.h"
+#include "os/file.h"
 
 #define RM_ELF_BUILD_ID_BYTES  129 /* as text: 64 bytes in hexadecimal */
 #define RM_ELF_MOST_FILE_BYTES (UINT64_C(1) << 40)
@@ -30,35 +31,33 @@ struct rm_elf {
     bool is_64;
     struct rm_elf_section *sections;
     size_t section_count;
-    char *names; /* that sections have */
+    char *names; /* names of sections */
 };
 
-/** Opens `path`, which the caller keeps until close.  RESMON_EFORMAT: no ELF file of this machine's
- * byte order. */
+/** Opens `path`, which the caller keeps until close.  RESMON_EFORMAT: not an ELF file of this
+ * machine's byte order. */
 resmon_status rm_elf_open(struct rm_elf *elf, const char *path);
 
-/** Opens an ELF file whose content is in memory, the caller's until close; `name` is for messages.
- */
+/** Opens an ELF file in memory, which the caller keeps until close; `name` is for messages. */
 resmon_status rm_elf_of_memory(struct rm_elf *elf, const char *name, const void *memory,
                                uint64_t bytes);
 
 void rm_elf_close(struct rm_elf *elf);
 
-/** The first section of the name (NULL: of any) and type (0: of any) that has content; NULL: there
- * is none. */
+/** The first section with content, of this name (NULL: any) and type (0: any); NULL: none. */
 const struct rm_elf_section *rm_elf_find(const struct rm_elf *elf, const char *name, uint32_t type);
 
-/** The content, with a '\0' behind it, which the caller frees (rm_free); NULL unless RESMON_OK.
- * RESMON_EFORMAT: it is longer than `bound`, or not in the file. */
+/** Reads the content, followed by '\0', which the caller frees (rm_free); NULL unless RESMON_OK.
+ * RESMON_EFORMAT: longer than `bound`, or not in the file. */
 resmon_status rm_elf_read(const struct rm_elf *elf, const struct rm_elf_section *section,
                           uint64_t bound, char **ret_bytes);
 
-/** The content of a section as rm_elf_read() gives it, unpacked where it is compressed (zlib);
- * `ret_length`: of what it became, without the '\0'. */
+/** As rm_elf_read(), and decompressed if the section is compressed (zlib); `ret_length`:
+ * decompressed, without the '\0'. */
 resmon_status rm_elf_unpack(const struct rm_elf *elf, const struct rm_elf_section *section,
                             uint64_t bound, char **ret_bytes, uint64_t *ret_length);
 
-/** In hexadecimal, lower case; "": it has none. */
+/** Reads the build-id in lower-case hexadecimal; "": none. */
 resmon_status rm_elf_build_id(const struct rm_elf *elf, char build_id[RM_ELF_BUILD_ID_BYTES]);
 
 #endif

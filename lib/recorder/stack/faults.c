@@ -3,9 +3,13 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "base/clock.h"
 #include "base/compiler.h"
 #include "base/human.h"
+#include "base/parse.h"
+#include "os/proc_pid.h"
 #include "scope/scope.h"
 #include "stack/code.h"
 #include "stack/follow.h"
@@ -13,14 +17,14 @@
 
 /* ---- weights -------------------------------------------------------------------------------- */
 
-/* Bytes around a fault in a file's mapping that are mapped with it, where nobody changed that
- * (fault_around_bytes in the kernel's debugfs). */
+/* Bytes around a fault in a file mapping that are mapped with it, by default (fault_around_bytes in
+ * the kernel's debugfs). */
 #define FAULT_AROUND UINT64_C(65536)
 
-/* Memory that rises by so much more than samples of small pages tell comes in huge ones. */
+/* Growth beyond the samples of small pages from which huge pages are assumed. */
 #define MUCH_RISEN UINT64_C(8388608)
 
-/* What a sample may weigh at least and at most. */
+/* Bounds of a sample's weight. */
 struct bounds {
     double least, most;
 };
@@ -56,9 +60,9 @@ bool rm_fault_weights_hold(struct rm_fault_weights *weights, enum rm_rss_part pa
     return true;
 }
 
-/* ---- what there is to divide ------------------------------------------------------------ */
+/* ---- growth to divide ------------------------------------------------------------------- */
 
-/* What was given back need not be explained any more. */
+/* Freed memory needs no sample. */
 static void look(struct rm_rss_rises *rises, uint64_t rss)
 {
     uint64_t fallen = rss < rises->last ? rises->last - rss : 0;
@@ -74,9 +78,9 @@ static bool is_huge(const struct rm_fault_weights *weights, const struct rm_held
     return held->page_bytes > weights->page_bytes;
 }
 
-/* Small pages of a file come sixteen or so with a fault.  What rose before this look while no
- * sample was taken may be theirs as far as one period of such faults goes: much more than that came
- * otherwise, as by mmap(MAP_POPULATE), or in huge pages, of which a sample would have to tell. */
+/* Pages that faults can have mapped.  Small pages of a file come about sixteen per fault.  Growth
+ * before this reading may belong to faults without a sample, up to one period of them.  Much more
+ * came otherwise, by mmap(MAP_POPULATE), or in huge pages, which would have had a sample. */
 static uint64_t at_hand(const struct rm_fault_weights *weights, enum rm_rss_part part)
 {
     const struct rm_rss_rises *rises = &weights->rises[part];
@@ -88,20 +92,20 @@ static uint64_t at_hand(const struct rm_fault_weights *weights, enum rm_rss_part
     return lesser(rises->open, rises->fresh + weights->period * FAULT_AROUND);
 }
 
-/* A huge page was seen to come; all other faults that the sample stands for may have been of
- * others. One fault in a file's mapping fills a page of the page table at most. */
+/* A sampled huge page counts itself; the other faults that the sample represents may be of small
+ * pages.  A fault in a file mapping fills at most one page of the page table. */
 static struct bounds bounds_of(const struct rm_fault_weights *weights, enum rm_rss_part part,
                                const struct rm_held_fault *held)
 {
     uint64_t reach = weights->page_bytes / sizeof(uint64_t) * weights->page_bytes;
     uint64_t most_each = held->page_bytes > reach ? held->page_bytes : reach;
-    double faults = (double)held->faults; /* 0: another sample stands for this one */
+    double faults = (double)held->faults; /* 0: another sample represents this one */
     return part == RM_RSS_ANON ? (struct bounds){held->faults > 0 ? (double)held->page_bytes : 0.0,
                                                  faults * (double)held->page_bytes}
                                : (struct bounds){0.0, faults * (double)most_each};
 }
 
-/* Faults behind the last sample have none yet: fewer than lie between two. */
+/* Faults after the last sample have none yet: fewer than a period. */
 static double behind_the_last(const struct rm_fault_weights *weights, enum rm_rss_part part)
 {
     double most = 0.0;
@@ -116,8 +120,8 @@ static double behind_the_last(const struct rm_fault_weights *weights, enum rm_rs
 
 /* ---- dividing --------------------------------------------------------------------------- */
 
-/* A sample of one in k faults: the variance of its weight w is estimated by w^2 (1 - 1/k), that of
- * Horvitz and Thompson's estimator where each fault is drawn by itself. */
+/* For a sample of one in k faults, the variance of its weight w is estimated by w^2 (1 - 1/k): the
+ * Horvitz-Thompson estimator with independent sampling of each fault. */
 static void weigh(struct rm_fault_weights *weights, enum rm_rss_part part,
                   const struct rm_held_fault *held, double weight)
 {
@@ -220,18 +224,17 @@ void rm_fault_remarks_text(const struct rm_fault_remarks *remarks,
 
 /* ---- rings ---------------------------------------------------------------------------------- */
 
-/* Of a thread's stack, from its pointer on, in a sample.  The kernel's copy of 8 KiB costs as much
- * as all the rest, and few threads need it. */
+/* Bytes of a thread's stack, from its pointer on, in a sample.  A copy of 8 KiB by the kernel costs
+ * as much as the rest of a sample, and few threads need it. */
 #define LITTLE_STACK  2048U
 #define MUCH_STACK    8192U
-#define LEAST_CHECKED 16U /* samples, before more of the stack is asked for */
+#define LEAST_CHECKED 16U /* samples before more of the stack is copied */
 
-/* Huge pages come with so many fewer faults, and take so much longer, that samples may be this much
- * closer. */
+/* Factor of the shorter period: huge pages come with fewer faults, which take longer. */
 #define FINER 16U
-#define HUGE  (UINT64_C(1) << 20) /* from here on, a page is huge */
+#define HUGE  (UINT64_C(1) << 20) /* size from which on a page is huge */
 
-/* What the one thread works in. */
+/* Working memory of the one thread. */
 static struct {
     struct rm_follower follower;
     struct {
@@ -242,19 +245,19 @@ static struct {
 
 /* ---- one sample ------------------------------------------------------------------------- */
 
-/* What is drained just now. */
+/* State of draining. */
 struct draining {
     struct rm_faults *faults;
     struct rm_fault_source *source;
     uint32_t thread;
     const struct rm_block *block;
     const struct rm_faults_taker *taker;
-    uint64_t count, huge_count; /* samples */
+    uint64_t count, huge_count; /* numbers of samples */
 };
 
-/* Samples that found the ring full came from the same thread a moment later than the last one that
- * did not, or a moment earlier than this one: they are charged to it. */
-static void hand_over(struct draining *draining, struct rm_slot_sample *sample)
+/* Samples lost in a full ring are of the same thread, between the last sample taken and this one:
+ * they are added to this one. */
+static void pass_sample(struct draining *draining, struct rm_slot_sample *sample)
 {
     struct rm_faults *faults = draining->faults;
     sample->count = 1;
@@ -265,7 +268,7 @@ static void hand_over(struct draining *draining, struct rm_slot_sample *sample)
     draining->taker->take(draining->taker->context, sample);
 }
 
-/* The scopes are those that are open still: the sample is a few milliseconds old. */
+/* The scopes that are still open are noted: the sample is a few milliseconds old. */
 static void take_fault(struct draining *draining, const struct rm_perf_record *fault)
 {
     uint64_t accounted = draining->source->accounted;
@@ -279,7 +282,7 @@ static void take_fault(struct draining *draining, const struct rm_perf_record *f
         .depth = followed->unwound.depth,
         .is_cut = followed->unwound.is_cut,
         .is_broken = followed->unwound.is_broken,
-        /* One that was on its way when faults were counted is charged already. */
+        /* a sample recorded before faults were counted is already accounted */
         .faults = fault->faults > accounted ? fault->faults - accounted : 0,
         .address = fault->address,
         .page_bytes = fault->page_bytes,
@@ -293,7 +296,7 @@ static void take_fault(struct draining *draining, const struct rm_perf_record *f
     draining->huge_count += fault->page_bytes >= HUGE ? 1 : 0;
     faults->samples++;
     faults->short_samples += followed->is_short ? 1 : 0;
-    hand_over(draining, sample);
+    pass_sample(draining, sample);
 }
 
 static void drain_source(struct draining *draining, struct rm_fault_source *source)
@@ -304,8 +307,7 @@ static void drain_source(struct draining *draining, struct rm_fault_source *sour
     if (!rm_perf_ring_look(&source->ring)) {
         return;
     }
-    /* All samples of the faults that are counted here are in the ring when it is looked at again.
-     */
+    /* When the ring is read again, it has all samples of the faults counted here. */
     uint64_t all = rm_perf_ring_count(&source->ring);
     (void)rm_perf_ring_look(&source->ring);
     draining->source = source;
@@ -321,8 +323,8 @@ static void drain_source(struct draining *draining, struct rm_fault_source *sour
     if (draining->count > 0 && all >= source->accounted + draining->faults->period) {
         sample->faults = all - source->accounted;
         source->accounted = all;
-        draining->faults->full++; /* none of these samples was taken */
-        hand_over(draining, sample);
+        draining->faults->full++; /* none of these faults has a sample */
+        pass_sample(draining, sample);
     }
 }
 
@@ -346,7 +348,7 @@ static resmon_status open_minor(struct rm_faults *faults, uint32_t thread, uint3
     return rm_perf_ring_open(ring, &terms);
 }
 
-/* The kernel goes by the old period once more after the first change: so there are two. */
+/* The kernel uses the old period once more after the first change, so it is changed twice. */
 static void look_closely(struct rm_faults *faults, bool is_fine)
 {
     if (faults->is_fine != is_fine) {
@@ -360,7 +362,7 @@ static void look_closely(struct rm_faults *faults, bool is_fine)
     }
 }
 
-/* Where there is no room for a ring as large, what there is goes on. */
+/* If a larger ring is impossible, the current one is kept. */
 static void take_more_stack(struct rm_faults *faults, struct draining *draining)
 {
     struct rm_perf_ring wider;
@@ -397,7 +399,7 @@ void rm_faults_init(struct rm_faults *faults)
     faults->major.ring.fd = -1;
 }
 
-/* Major faults take long: all may be sampled closely. */
+/* Major faults take long, so each may be sampled. */
 static void open_others(struct rm_faults *faults, uint32_t thread)
 {
     const struct rm_perf_ring_terms terms = {
@@ -456,4 +458,96 @@ void rm_faults_drain(struct rm_faults *faults, uint32_t thread, const struct rm_
         look_closely(faults, draining.huge_count == draining.count);
         check_stack_sizes(faults, &draining);
     }
+}
+
+/* ---- peaks of memory ------------------------------------------------------------------------ */
+
+/* A peak is higher than the last one by a tenth and by 16 MiB; or by a hundredth and a MiB, if the
+ * last one was a second ago.  A program that grows for hours has some hundred peaks, and one whose
+ * memory goes up and down has no more. */
+#define LEAST_GROWTH      UINT64_C(16777216)
+#define LEAST_SLOW_GROWTH UINT64_C(1048576)
+#define SLOW_NS           RM_NS_PER_S
+
+static void open_group(struct rm_memory_watch *watch, const struct rm_root *root,
+                       struct rm_scratch *scratch)
+{
+    struct rm_cgroup cgroup;
+    if (rm_cgroup_find(&cgroup, root, scratch, "proc/self") == RESMON_OK) {
+        (void)rm_cgroup_limits_open(&watch->limits, &cgroup.places[RM_CGROUP_MEMORY], root, scratch,
+                                    rm_clock_monotonic_ns());
+    }
+}
+
+void rm_memory_watch_open(struct rm_memory_watch *watch, const struct rm_root *root,
+                          struct rm_scratch *scratch)
+{
+    *watch = (struct rm_memory_watch){.page_bytes = (uint64_t)sysconf(_SC_PAGESIZE)};
+    /* The process's own file is empty when the main thread has ended. */
+    (void)rm_file_open(&watch->statm, root, "proc/thread-self/statm");
+    open_group(watch, root, scratch);
+    watch->next_headroom = rm_cgroup_limits_look(&watch->limits, scratch, 0).limit / 10;
+    struct rm_peak_head head;
+    (void)rm_memory_watch_look(watch, scratch, &head); /* memory in use at the begin is no growth */
+}
+
+void rm_memory_watch_close(struct rm_memory_watch *watch)
+{
+    rm_file_close(&watch->statm);
+    rm_cgroup_limits_close(&watch->limits);
+}
+
+static uint64_t greater(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
+bool rm_memory_watch_decide(struct rm_memory_watch *watch, const struct rm_seen_rss *rss,
+                            uint64_t headroom)
+{
+    uint64_t next_slowly = watch->taken_rss + greater(watch->taken_rss / 100, LEAST_SLOW_GROWTH);
+    bool is_slow = rss->bytes >= next_slowly && rss->at_ns - watch->taken_ns >= SLOW_NS;
+    bool is_high = rss->bytes >= watch->next_rss || is_slow;
+    bool is_tight = headroom < watch->next_headroom;
+    if (rss->bytes > watch->highest.bytes) {
+        watch->highest = *rss;
+    }
+    if (is_high) {
+        watch->next_rss = rss->bytes + greater(rss->bytes / 10, LEAST_GROWTH);
+    }
+    if (is_high || is_tight) {
+        watch->taken_rss = greater(watch->taken_rss, rss->bytes);
+        watch->taken_ns = rss->at_ns;
+    }
+    if (is_tight) {
+        watch->next_headroom = headroom / 2;
+    }
+    return is_high || is_tight;
+}
+
+static bool read_rss(struct rm_memory_watch *watch, struct rm_scratch *scratch, uint64_t *ret_rss)
+{
+    struct rm_text text;
+    struct rm_pid_statm statm;
+    if (!rm_file_is_open(&watch->statm) ||
+        rm_file_read(&watch->statm, scratch, &text) != RESMON_OK ||
+        !rm_pid_statm_parse(text, &statm)) {
+        return false;
+    }
+    *ret_rss = statm.resident * watch->page_bytes;
+    return true;
+}
+
+bool rm_memory_watch_look(struct rm_memory_watch *watch, struct rm_scratch *scratch,
+                          struct rm_peak_head *ret_head)
+{
+    struct rm_seen_rss rss = {.at_ns = rm_clock_monotonic_ns()};
+    if (!read_rss(watch, scratch, &rss.bytes)) {
+        return false;
+    }
+    *ret_head = (struct rm_peak_head){
+        .rss_bytes = rss.bytes,
+        .headroom_bytes = rm_cgroup_limits_look(&watch->limits, scratch, rss.at_ns).left,
+    };
+    return rm_memory_watch_decide(watch, &rss, ret_head->headroom_bytes);
 }

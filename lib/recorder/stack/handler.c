@@ -14,21 +14,20 @@
 #include "base/compiler.h"
 #include "base/fork.h"
 #include "base/status.h"
-#include "os/claimed_signal.h"
+#include "os/program.h"
 #include "scope/scope.h"
 #include "stack/slot.h"
 
-#define MOST_FORK_NS (100 * RM_NS_PER_MS) /* that a fork waits for handlers to end */
+#define MOST_FORK_NS (100 * RM_NS_PER_MS) /* bound of a fork's wait for running handlers */
 
-/* All static: a handler that comes late must find something.  `at_work` is raised before anything
- * else is looked at. */
+/* Static, as a late handler must find it.  `at_work` is increased before anything else is read. */
 static struct {
-    bool is_open;   /* atomic: handlers may take stacks */
-    int at_work;    /* atomic: handlers */
-    int forks;      /* atomic: being made; handlers take no stacks meanwhile */
-    bool is_torn;   /* a fork came in the midst of a handler: libunwind's locks may be held */
-    bool has_asked; /* atomic: signals were sent by rt_tgsigqueueinfo() */
-    uint64_t ticks; /* atomic: that handlers took */
+    bool is_open;       /* atomic: handlers may take stacks */
+    int at_work;        /* atomic: running handlers */
+    int forks;          /* atomic: forks in progress, during which no stacks are taken */
+    bool is_torn;       /* a fork was inside a handler: libunwind's locks may be held */
+    bool has_requested; /* atomic: signals were sent by rt_tgsigqueueinfo() */
+    uint64_t ticks;     /* atomic: time of handlers */
     struct rm_block block;
     int signal;
     void (*forget)(void);
@@ -58,8 +57,8 @@ static void take_stack(struct rm_stack_slot *slot, const struct rm_slot_sample *
     rm_slot_commit(slot, sample);
 }
 
-/* By its timer, or by rm_handler_ask(). */
-static bool take_asked(const siginfo_t *info, const void *context, bool is_timer)
+/* A stack by the thread's timer, or by rm_handler_request(). */
+static bool take_requested(const siginfo_t *info, const void *context, bool is_timer)
 {
     struct rm_stack_slot *slot = rm_slots_of_token(info->si_value.sival_ptr);
     if (slot == NULL) {
@@ -78,17 +77,17 @@ static bool handle_open(const siginfo_t *info, void *context)
 {
     switch (info->si_code) {
     case SI_TIMER:
-        return take_asked(info, context, true);
+        return take_requested(info, context, true);
     case SI_QUEUE:
-        return info->si_pid == getpid() && take_asked(info, context, false);
-    case SI_USER: /* from nobody: the kernel had no room for what rt_tgsigqueueinfo() said */
-        return info->si_pid == 0 && RM_LOAD(&state.has_asked);
+        return info->si_pid == getpid() && take_requested(info, context, false);
+    case SI_USER: /* the kernel lacked memory for the data of rt_tgsigqueueinfo() */
+        return info->si_pid == 0 && RM_LOAD(&state.has_requested);
     default:
         return false;
     }
 }
 
-/* Signals of ours that come when all is over are ours still. */
+/* Our signals that arrive after the end are ignored, not passed on. */
 static bool handle(const siginfo_t *info, void *context)
 {
     (void)__atomic_add_fetch(&state.at_work, 1, __ATOMIC_SEQ_CST);
@@ -119,7 +118,7 @@ resmon_status rm_handler_open(const struct rm_block *block, bool wants_signal)
     }
     state.block = *block;
     state.signal = signal;
-    RM_STORE(&state.has_asked, false);
+    RM_STORE(&state.has_requested, false);
     RM_STORE(&state.ticks, 0);
     __atomic_store_n(&state.is_open, true, __ATOMIC_SEQ_CST);
     return RESMON_OK;
@@ -151,10 +150,10 @@ int rm_handler_signal(void)
 
 /* ---- sending ---------------------------------------------------------------------------- */
 
-bool rm_handler_ask(uint32_t thread, void *token)
+bool rm_handler_request(uint32_t thread, void *token)
 {
     siginfo_t info;
-    RM_STORE(&state.has_asked, true);
+    RM_STORE(&state.has_requested, true);
     memset(&info, 0, sizeof info);
     info.si_code = SI_QUEUE;
     info.si_pid = getpid();
@@ -166,7 +165,7 @@ bool rm_handler_ask(uint32_t thread, void *token)
 void rm_handler_wake(uint32_t thread)
 {
     if (rm_claimed_signal_is_ours()) {
-        (void)rm_handler_ask(thread, &wake_token);
+        (void)rm_handler_request(thread, &wake_token);
     }
 }
 
@@ -187,7 +186,7 @@ static void after_fork_parent(void)
     (void)__atomic_sub_fetch(&state.forks, 1, __ATOMIC_SEQ_CST);
 }
 
-/* In the child of a fork no timer and no counter is left, nor the thread that runs all this. */
+/* A forked child has no timers and counters, and no thread of ours. */
 static void after_fork_child(void)
 {
     state.is_torn = state.is_torn || __atomic_load_n(&state.at_work, __ATOMIC_SEQ_CST) > 0;

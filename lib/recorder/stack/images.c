@@ -6,41 +6,40 @@
 
 #include "base/alloc.h"
 #include "base/compiler.h"
-#include "base/hash.h"
 #include "base/map.h"
 #include "base/text.h"
+#include "os/library.h"
 #include "os/proc_pid.h"
-#include "os/vdso.h"
+#include "stack/code.h"
 #include "stack/elf_file.h"
-#include "stack/frame_index.h"
 
-/* The made-up space: above all that processes have, below what a double holds exactly. */
+/* The synthetic address space: above all addresses of processes, and exact in a double. */
 #define SPACE_START (UINT64_C(1) << 48)
 #define IMAGE_BITS  40
 #define MOST_IMAGES 4096U
-#define MOST_CODES  16U                   /* sections of code of one file, that are told apart */
-#define MOST_TABLE  (UINT64_C(256) << 20) /* bytes of one */
-#define INDEX_START (UINT64_C(1) << 39)   /* of an image: where a table is that was made here */
+#define MOST_CODES  16U                   /* code sections per file */
+#define MOST_TABLE  (UINT64_C(256) << 20) /* bound of a table's bytes */
+#define INDEX_START (UINT64_C(1) << 39)   /* offset in an image of a table made here */
 
-/* The sorted table, frames, and such that were made of debug information. */
+/* The sorted table, frames, and frames in debug information. */
 enum { SORTED, FRAMES, DEBUG_FRAMES, TABLES };
 
 struct table {
-    uint64_t start, bytes; /* as the file has them */
+    uint64_t start, bytes; /* position in the file */
     char *data;
 };
 
-/* A section of code: where it is in the file, and where it would be in memory. */
+/* A code section: its position in the file, and in memory. */
 struct code {
     uint64_t offset, bytes, address;
 };
 
 struct rm_image {
-    uint64_t own_origin; /* of a sorted table that was made here; 0: it is the file's */
+    uint64_t own_origin; /* origin of a sorted table made here; 0: it is the file's */
     char *path;
     uint64_t device, inode, generation;
     uint32_t pid;
-    uint64_t base; /* of the made-up space */
+    uint64_t base; /* in the synthetic space */
     bool is_read, is_good, is_old;
     struct rm_module_entry entry;
     struct table tables[TABLES];
@@ -51,7 +50,7 @@ struct rm_image {
 struct rm_images {
     struct rm_image *all[MOST_IMAGES];
     uint32_t count;
-    struct rm_map map; /* of `all`, by path and inode */
+    struct rm_map map; /* index into `all` by path and inode */
 };
 
 struct rm_images *rm_images_new(void)
@@ -118,7 +117,7 @@ static struct rm_image *make(struct rm_images *images, const struct rm_image_key
 struct rm_image *rm_images_get(struct rm_images *images, const struct rm_image_key *key)
 {
     struct rm_map_search search = {.hash = hash_of(key)};
-    bool is_file = key->path[0] == '/' && key->path[1] != '/'; /* "//anon" is none */
+    bool is_file = key->path[0] == '/' && key->path[1] != '/'; /* "//anon" is not a file */
     if (!is_file && strcmp(key->path, RM_VDSO_NAME) != 0) {
         return NULL;
     }
@@ -170,8 +169,7 @@ static void list_code(const struct rm_elf *elf, struct rm_image *image)
     image->entry.end = low < high ? image->base + high : 0;
 }
 
-/* Go has its frames there alone.  Behind all that the file has in memory, there is room for them.
- */
+/* Go has its frames only there.  They are placed after the file's own memory. */
 static void read_debug_frames(const struct rm_elf *elf, struct rm_image *image)
 {
     struct table *table = &image->tables[DEBUG_FRAMES];
@@ -185,7 +183,7 @@ static void read_debug_frames(const struct rm_elf *elf, struct rm_image *image)
     rm_frame_index_convert(table->data, table->bytes, image->base);
 }
 
-/* Programs that are linked statically have no sorted table; one of other frames is not whole. */
+/* Statically linked programs lack a sorted table, and one for other frames would be incomplete. */
 static void make_index(struct rm_image *image)
 {
     struct table *tables = image->tables;
@@ -232,7 +230,7 @@ static void read_build_id(const struct rm_elf *elf, struct rm_module_entry *entr
 static bool read_elf(const struct rm_elf *elf, struct rm_image *image)
 {
     if (!elf->is_64 || sizeof(void *) != 8) {
-        return false; /* of another kind of processes: their stacks cannot be followed here */
+        return false; /* of another class or machine: its stacks cannot be unwound here */
     }
     list_code(elf, image);
     read_table(elf, ".eh_frame_hdr", &image->tables[SORTED]);
@@ -282,7 +280,7 @@ bool rm_image_read(struct rm_image *image)
     return image->is_good;
 }
 
-/* ---- what was read ----------------------------------------------------------------------- */
+/* ---- results ----------------------------------------------------------------------------- */
 
 const struct rm_module_entry *rm_image_entry(const struct rm_image *image)
 {
@@ -322,7 +320,8 @@ struct rm_image_tables rm_image_tables_of(const struct rm_image *image)
                      : (struct rm_image_tables){.header = 0};
 }
 
-/* Tables refer to data of their file, too: where a personality routine is, which nobody calls. */
+/* Tables refer to other data of the file, such as the address of a personality routine, which is
+ * not used. */
 bool rm_images_word(const struct rm_images *images, uint64_t address, uint64_t *ret_word)
 {
     uint64_t index = (address - SPACE_START) >> IMAGE_BITS;
@@ -336,7 +335,7 @@ bool rm_images_word(const struct rm_images *images, uint64_t address, uint64_t *
         const struct table *table = &image->tables[i];
         uint64_t offset = at - table->start;
         if (table->data != NULL && at >= table->start && offset < table->bytes) {
-            uint64_t left = table->bytes - offset; /* fewer than a whole word at the end */
+            uint64_t left = table->bytes - offset; /* less than a word before the end */
             memcpy(ret_word, table->data + offset,
                    left < sizeof *ret_word ? (size_t)left : sizeof *ret_word);
             break;

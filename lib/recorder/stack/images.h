@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Owns the files that code of observed processes is in.  Each has a range of its own in one space
- * of addresses that is made up: whatever processes map it, and wherever, its code has the same
- * addresses there.  What following a stack needs of a file, its unwind tables, is read when it is
- * first needed; the process itself is never read.
+ * Owns the files with code of observed processes.  Each has a range in one synthetic address
+ * space: its code has the same addresses there, for all processes and mappings.  The unwind
+ * tables of a file are read when they are first needed; the memory of processes is never read.
  */
 #ifndef RM_STACK_IMAGES_H
 #define RM_STACK_IMAGES_H
@@ -14,45 +13,46 @@
 
 #include "store/stack_record.h"
 
-/* Which file, as the kernel has it. */
+/* Identity of a file, by the kernel. */
 struct rm_image_key {
     const char *path;
-    uint32_t pid;           /* of a process that has it mapped: it may see other files */
+    uint32_t pid;           /* a process that maps it, which may have another root */
     uint64_t device, inode; /* 0, 0: not known */
-    uint64_t generation;    /* of the inode: its number may be used again */
+    uint64_t generation;    /* of the inode, whose number may be reused */
 };
 
 struct rm_image;
 struct rm_images;
 
-struct rm_images *rm_images_new(void); /* NULL: no memory */
+struct rm_images *rm_images_new(void); /* NULL: out of memory */
 void rm_images_free(struct rm_images *images);
 
-/** The image of a file; NULL: it is no file, there are too many, or no memory. */
+/** The image of a file; NULL: not a file, too many, or out of memory. */
 struct rm_image *rm_images_get(struct rm_images *images, const struct rm_image_key *key);
 
-/** Reads what is needed, once.  false: the file is no ELF file, or cannot be read. */
+/** Reads the tables, once.  False: not an ELF file, or not readable. */
 bool rm_image_read(struct rm_image *image);
 
-/** What the run is to know of it, in the made-up space; after rm_image_read(). */
+/** The run's record of the image, in the synthetic address space; after rm_image_read(). */
 const struct rm_module_entry *rm_image_entry(const struct rm_image *image);
 
-/** Whether this is the first time that it is asked. */
+/** Whether this is the first call for the image. */
 bool rm_image_is_new(struct rm_image *image);
 
-/** Where in the made-up space an offset in the file is that a mapping of `bytes` bytes begins with;
- * 0: nowhere. */
+/** Address in the synthetic space of a file offset, at which a mapping of `bytes` bytes begins; 0:
+ * none. */
 uint64_t rm_image_address(const struct rm_image *image, uint64_t offset, uint64_t bytes);
 
-/* In the made-up space. */
+/* Addresses in the synthetic space. */
 struct rm_image_tables {
-    uint64_t header; /* what the rows are counted from; 0: there are none that are understood */
-    uint64_t rows;   /* the sorted table of .eh_frame_hdr, or one like that */
+    uint64_t header; /* base of the rows; 0: none in a supported form */
+    uint64_t rows;   /* sorted table of .eh_frame_hdr, or one made like it */
     uint64_t row_count;
 };
 struct rm_image_tables rm_image_tables_of(const struct rm_image *image);
 
-/** Eight bytes of any image's tables, in the made-up space; other data of its file reads as 0. */
+/** Reads eight bytes of an image's tables, by synthetic address; other data of the file reads as 0.
+ */
 bool rm_images_word(const struct rm_images *images, uint64_t address, uint64_t *ret_word);
 
 #endif

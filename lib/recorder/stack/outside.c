@@ -11,20 +11,20 @@
 #include "base/status.h"
 #include "base/text.h"
 #include "os/cgroup.h"
-#include "os/task_walk.h"
+#include "os/proc_pid.h"
 #include "stack/follow.h"
 #include "stack/images.h"
 #include "stack/processes.h"
 #include "stack/spaces.h"
 
-#define EACH_NS     (20 * RM_NS_PER_MS)  /* between looks at processes one by one */
-#define MAPPINGS_NS (100 * RM_NS_PER_MS) /* a process's list of them is as old as this at most, */
-#define LEAST_NS    (10 * RM_NS_PER_MS)  /* and is not read more often than this */
-/* What one CPU notes may be seen this much later than what another notes at the same time; a ring
- * fills in a few milliseconds. */
+#define EACH_NS     (20 * RM_NS_PER_MS)  /* interval between checks of each process */
+#define MAPPINGS_NS (100 * RM_NS_PER_MS) /* highest age of a process's mappings */
+#define LEAST_NS    (10 * RM_NS_PER_MS)  /* shortest interval between readings of them */
+/* Clock difference between records of two CPUs; a ring fills in a few milliseconds. */
 #define SLACK_NS (RM_NS_PER_MS / 2)
 
-#define SETTLE_NS  (200 * RM_NS_PER_MS) /* after a process's end, what it used is known */
+/* From a process's end until its usage is complete. */
+#define SETTLE_NS  (200 * RM_NS_PER_MS)
 #define NAME_BYTES 512
 #define WHY_BYTES  160
 
@@ -35,31 +35,31 @@ struct rm_outside {
     struct rm_images *images;
     struct rm_spaces *spaces;
     struct rm_follower follower;
-    struct rm_recipes *recipes;
+    struct rm_unwind_cache *cache;
     struct rm_root root;
     struct rm_scratch scratch;
     uint64_t page_bytes;
-    int64_t settled_ns; /* when processes that had ended were looked for */
+    int64_t settled_ns; /* time of the last search for ended processes */
     bool has_each;
     struct rm_each each;
     struct rm_hidden hidden;
-    int64_t each_ns;      /* when processes were looked at one by one */
-    uint64_t used_ns;     /* CPU time of threads that ended */
-    struct rm_space rest; /* a process that ended without that being told; its number 0: none */
-    uint32_t opened;      /* processes whose events were opened, and not inherited */
-    uint32_t tasks;       /* that ran when it began */
-    bool has_more_tasks;  /* than could be observed */
+    int64_t each_ns;      /* time of the last check of each process */
+    uint64_t used_ns;     /* CPU time of ended threads */
+    struct rm_space rest; /* a process whose end was not reported; number 0: none */
+    uint32_t opened;      /* processes whose events were opened, not inherited */
+    uint32_t tasks;       /* threads that ran at the begin */
+    bool has_more_tasks;  /* more than could be observed */
 };
 
 /* ---- code -------------------------------------------------------------------------------- */
 
-/* A process, as following its stacks needs it. */
+/* A process, for unwinding its stacks. */
 struct place {
     struct rm_outside *outside;
     struct rm_space *space;
 };
 
-/* Where an address is in the made-up space; 0: it is in no file that could be read. */
+/* The address in the synthetic space; 0: in no readable file. */
 static uint64_t moved(const struct rm_space_map *map, uint64_t address)
 {
     if (map->image == NULL || !rm_image_read(map->image)) {
@@ -98,7 +98,7 @@ static bool read_word(const void *context, uint64_t address, uint64_t *ret_word)
 
 /* ---- names ------------------------------------------------------------------------------- */
 
-/* "py::work:/home/me/train.py" is Python's way (Python/perf_trampoline.c). */
+/* "py::work:/home/me/train.py" is a name of Python (Python/perf_trampoline.c). */
 #define PYTHON "py::"
 
 static uint64_t name_made_code(struct rm_outside *outside, const char *name)
@@ -115,7 +115,7 @@ static uint64_t name_made_code(struct rm_outside *outside, const char *name)
     return rm_stack_writer_name(outside->writer, text);
 }
 
-/* Code that no file has: the process may have told its name. */
+/* Finds the name of generated code, if the process has written it. */
 static bool find_made(struct rm_outside *outside, struct rm_space *space, uint64_t address,
                       struct rm_perf_map_entry *ret_entry)
 {
@@ -141,7 +141,7 @@ static uint64_t name_of_made(struct rm_outside *outside, struct rm_space *space,
                : rm_stack_writer_name(outside->writer, "[unknown]");
 }
 
-/* Whose file cannot be read. */
+/* Names the file of code that cannot be read. */
 static uint64_t name_of_file(struct rm_outside *outside, const struct rm_image *image)
 {
     char text[NAME_BYTES];
@@ -149,7 +149,7 @@ static uint64_t name_of_file(struct rm_outside *outside, const struct rm_image *
     return rm_stack_writer_name(outside->writer, text);
 }
 
-/* What the run knows an address by. */
+/* The address or name by which the run knows a frame. */
 static uint64_t known_as(struct rm_outside *outside, struct rm_space *space, uint64_t address)
 {
     const struct rm_space_map *map = rm_space_find(space, address);
@@ -165,7 +165,7 @@ static uint64_t known_as(struct rm_outside *outside, struct rm_space *space, uin
     return there;
 }
 
-/* The process, as the outermost of all frames. */
+/* The process's name, as the outermost frame. */
 static uint64_t name_of_process(struct rm_outside *outside, const struct rm_space *space)
 {
     char text[RM_SPACE_NAME_BYTES + 2];
@@ -175,7 +175,7 @@ static uint64_t name_of_process(struct rm_outside *outside, const struct rm_spac
 
 /* ---- samples ----------------------------------------------------------------------------- */
 
-/* Of what no name is known, one frame is as good as many. */
+/* Adds a frame; equal unknown frames in a row are added once. */
 static uint32_t add_frame(uint64_t *addresses, uint32_t depth, uint64_t value)
 {
     bool is_again = depth > 0 && (value & RM_STACK_NAME) != 0 && addresses[depth - 1] == value;
@@ -192,7 +192,7 @@ static void add_sample(struct rm_outside *outside, struct rm_space *space,
     uint64_t addresses[RM_STACK_DEPTH + 1];
     const struct place place = {outside, space};
     const struct rm_view_memory memory = {read_word, &place};
-    const struct rm_unwind_foreign foreign = {find_table, is_trampoline, &place, outside->recipes};
+    const struct rm_unwind_foreign foreign = {find_table, is_trampoline, &place, outside->cache};
     outside->follower.unwind.foreign = &foreign;
     const struct rm_followed *followed =
         rm_follow(&outside->follower, &record->sample, space->code, &memory);
@@ -238,8 +238,7 @@ static bool is_of_file(struct rm_outside *outside, struct rm_space *space, uint6
     return range != NULL ? range->is_file : rm_space_find(space, address) != NULL;
 }
 
-/* By how much a page of a file raises the RSS, a fault does not tell: the kernel maps those around
- * it as well. */
+/* A fault in a file mapping maps the pages around it as well, so its growth of RSS is not known. */
 static void take_fault(struct rm_outside *outside, struct rm_space *space,
                        const struct rm_tree_record *record)
 {
@@ -267,7 +266,7 @@ static struct rm_space *space_of(struct rm_outside *outside, uint32_t pid)
                          : rm_spaces_begin(outside->spaces, pid, &outside->root, &outside->scratch);
 }
 
-/* CPU time of a process that no sample stands for: it was too short, or the kernel's. */
+/* CPU time without samples: the process was short, or in the kernel. */
 static void weigh_rest(struct rm_outside *outside, const struct rm_space *space)
 {
     uint64_t address = name_of_process(outside, space);
@@ -293,10 +292,10 @@ static void settle(void *context, struct rm_space *space)
     }
 }
 
-/* The kernel tells what each thread used when it ends, but for the one that has the events that
- * were opened: the first process's, unless the kernel has swapped them for those of another that it
- * ran next (perf_event_context_sched_out()). That process is kept: what is left in the end is its
- * own. */
+/* The kernel reports the CPU time of each thread at its end, except for the thread of the opened
+ * events: that of the first process, unless the kernel swapped its events with those of the next
+ * process (perf_event_context_sched_out()).  That process is kept, and gets the remaining CPU time
+ * at the end. */
 static void settle_if_accounted(void *context, struct rm_space *space)
 {
     struct rm_outside *outside = context;
@@ -304,7 +303,7 @@ static void settle_if_accounted(void *context, struct rm_space *space)
         settle(outside, space);
         return;
     }
-    outside->rest = *space; /* what it owns goes over */
+    outside->rest = *space; /* its resources are moved */
     rm_space_disown_code(&outside->rest);
     space->row = NULL;
     space->watch = -1;
@@ -318,7 +317,7 @@ static void note(struct rm_outside *outside, const struct rm_tree_record *record
         if (outside->has_each) {
             rm_each_replace(&outside->each);
         }
-        settle_if_accounted(outside, before); /* the number is another process's now */
+        settle_if_accounted(outside, before); /* the pid is reused */
     }
     rm_spaces_note(outside->spaces, record);
     outside->used_ns += record->kind == RM_TREE_USED ? record->count : 0;
@@ -391,7 +390,7 @@ void rm_outside_drain(struct rm_outside *outside)
     }
 }
 
-/* Those that live have what was sampled of them. */
+/* Adds the sampled CPU time of living processes. */
 static void add_living(void *context, struct rm_space *space)
 {
     struct rm_outside *outside = context;
@@ -400,13 +399,13 @@ static void add_living(void *context, struct rm_space *space)
     }
 }
 
-/* In the end: those that ended a moment ago, and those that live. */
+/* At the end: settles processes that ended recently, and living ones. */
 static void settle_last(void *context, struct rm_space *space)
 {
     if (space->ended_ns != 0) {
         settle_if_accounted(context, space);
     } else {
-        rm_hidden_ask_clock(space);
+        rm_hidden_read_clock(space);
         settle(context, space);
     }
 }
@@ -416,16 +415,16 @@ static void settle_all(struct rm_outside *outside)
     uint64_t all_ns = rm_perf_tree_cpu_ns(outside->tree);
     struct rm_space *first = rm_spaces_find(outside->spaces, outside->terms.pid);
     rm_spaces_visit(outside->spaces, add_living, outside);
-    bool is_told = outside->opened + outside->hidden.opened == 1 && all_ns > outside->used_ns;
-    uint64_t rest_ns = is_told ? all_ns - outside->used_ns : 0;
-    if (first != NULL && first->ended_ns == 0 && is_told) {
+    bool has_rest = outside->opened + outside->hidden.opened == 1 && all_ns > outside->used_ns;
+    uint64_t rest_ns = has_rest ? all_ns - outside->used_ns : 0;
+    if (first != NULL && first->ended_ns == 0 && has_rest) {
         first->used_ns += rest_ns;
         first->accounted = first->threads;
     }
     rm_spaces_visit(outside->spaces, settle_last, outside);
     if (outside->rest.pid != 0) {
         outside->rest.used_ns += rest_ns;
-        outside->rest.accounted = is_told ? outside->rest.threads : 0;
+        outside->rest.accounted = has_rest ? outside->rest.threads : 0;
         settle(outside, &outside->rest);
     }
 }
@@ -440,7 +439,7 @@ void rm_outside_finish(struct rm_outside *outside)
     }
     settle_all(outside);
     set_total(outside);
-    rm_outside_tell_kinds(outside);
+    rm_outside_write_kinds(outside);
 }
 
 bool rm_outside_wait(struct rm_outside *outside, int64_t most_ns)
@@ -453,7 +452,7 @@ uint64_t rm_outside_bytes(const struct rm_outside *outside)
     return sizeof *outside + rm_perf_tree_bytes(outside->tree);
 }
 
-/* ---- what is known ----------------------------------------------------------------------- */
+/* ---- the status of the kinds ------------------------------------------------------------- */
 
 static void tell(const struct rm_outside *outside, int32_t kind, enum rm_tree_record_kind record,
                  const char *remark, const char *lacks_kernel)
@@ -478,7 +477,7 @@ static void tell(const struct rm_outside *outside, int32_t kind, enum rm_tree_re
     rm_stack_writer_set_kind(outside->writer, kind, RESMON_OK, text);
 }
 
-void rm_outside_tell_kinds(const struct rm_outside *outside)
+void rm_outside_write_kinds(const struct rm_outside *outside)
 {
     if (outside->terms.events.cpu_ns > 0) {
         tell(outside, RESMON_STACK_CPU, RM_TREE_CPU, "",
@@ -504,19 +503,20 @@ void rm_outside_tell_kinds(const struct rm_outside *outside)
 
 struct observing {
     struct rm_outside *outside;
-    uint32_t latest; /* process whose threads are visited */
+    uint32_t latest; /* last process whose threads were visited */
     resmon_status status;
     char why[WHY_BYTES];
 };
 
-/* Those that end meanwhile are no failure; what those that there are start is seen from here on. */
+/* Threads that end meanwhile are no failure; children of existing threads are observed by
+ * inheritance. */
 static bool observe_thread(void *context, uint32_t pid, uint32_t thread)
 {
     struct observing *observing = context;
     struct rm_outside *outside = observing->outside;
     struct rm_space *space = rm_spaces_find(outside->spaces, pid);
     if (space != NULL && observing->latest != pid) {
-        return true; /* in a group, as its parent's child */
+        return true; /* observed in a cgroup, as a child */
     }
     resmon_status status = rm_perf_tree_add(outside->tree, thread);
     if (status == RESMON_ESRCH) {
@@ -552,7 +552,7 @@ static bool observe_thread(void *context, uint32_t pid, uint32_t thread)
     return true;
 }
 
-/* One that ends meanwhile is no failure. */
+/* A process that ends meanwhile is no failure. */
 static resmon_status walk_group(struct rm_outside *outside, struct observing *observing)
 {
     struct rm_cgroup_members members = {0};
@@ -600,8 +600,8 @@ static resmon_status open_parts(struct rm_outside *outside)
     }
     outside->images = rm_images_new();
     outside->spaces = outside->images != NULL ? rm_spaces_new(outside->images) : NULL;
-    outside->recipes = rm_recipes_new();
-    if (status == RESMON_OK && (outside->spaces == NULL || outside->recipes == NULL)) {
+    outside->cache = rm_unwind_cache_new();
+    if (status == RESMON_OK && (outside->spaces == NULL || outside->cache == NULL)) {
         status = rm_error(RESMON_ENOMEM, "out of memory for stacks of other processes");
     }
     return status;
@@ -654,7 +654,7 @@ void rm_outside_close(struct rm_outside *outside)
     rm_perf_tree_free(outside->tree);
     rm_spaces_free(outside->spaces);
     rm_images_free(outside->images);
-    rm_free(outside->recipes);
+    rm_free(outside->cache);
     rm_scratch_free(&outside->scratch);
     rm_root_close(&outside->root);
     rm_free(outside);

@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "base/arena.h"
 #include "base/clock.h"
 #include "base/parse.h"
 #include "os/proc_pid.h"
@@ -24,12 +23,12 @@
 #define RESOLVE_IN_ROOT 0x10U
 #endif
 
-#define MOST_BYTES   (UINT64_C(256) << 20) /* of the file */
+#define MOST_BYTES   (UINT64_C(256) << 20) /* bound of the file's size */
 #define MOST_ENTRIES ((size_t)1 << 20)
 #define PIECE_BYTES  65536U
-#define LOOK_NS      (50 * RM_NS_PER_MS) /* between looks at whether it has grown */
+#define LOOK_NS      (50 * RM_NS_PER_MS) /* interval between checks of its growth */
 
-/* As it stands in the file; of two over each other the later one counts. */
+/* As in the file; of overlapping pieces the later one is valid. */
 struct piece {
     uint64_t start, bytes;
     const char *name;
@@ -42,12 +41,12 @@ struct place {
 
 struct rm_perf_map {
     uint32_t pid;
-    uint32_t number; /* by which it knows itself; 0: not looked for */
+    uint32_t number; /* pid in the process's own namespace; 0: not read */
     uint64_t read_bytes;
     int64_t looked_ns;
-    struct piece *pieces; /* as read */
+    struct piece *pieces; /* in the order of the file */
     size_t count, room;
-    struct place *order; /* by address */
+    struct place *order; /* sorted by address */
     size_t ordered;
     struct rm_arena texts;
     char buffer[PIECE_BYTES + 1];
@@ -101,7 +100,7 @@ static void take_line(struct rm_perf_map *map, struct rm_text line)
     map->pieces[map->count++] = piece;
 }
 
-/* Whole lines of what is in the buffer; how many bytes these are. */
+/* Takes the whole lines in the buffer; returns their bytes. */
 static size_t take_lines(struct rm_perf_map *map, size_t length)
 {
     size_t done = 0;
@@ -111,11 +110,10 @@ static size_t take_lines(struct rm_perf_map *map, size_t length)
         take_line(map, rm_text_of(map->buffer + done, at - done));
         done = at + 1;
     }
-    return done == 0 && length == PIECE_BYTES ? length : done; /* a line that long is none */
+    return done == 0 && length == PIECE_BYTES ? length : done; /* no line is that long */
 }
 
-/* The number by which the process knows itself: the innermost of "NSpid:	4711	7", in a
- * container. */
+/* The pid in the process's own namespace: the last number of "NSpid: 4711 7", in a container. */
 static uint32_t own_number(uint32_t pid, const struct rm_root *root)
 {
     char path[64], bytes[4096];
@@ -139,8 +137,9 @@ static uint32_t own_number(uint32_t pid, const struct rm_root *root)
     return (uint32_t)number;
 }
 
-/* The process may have put a link there, or above it, to a file that it cannot read itself: what
- * is opened lies below its own root, and is no link.  As O_NONBLOCK no pipe holds us up. */
+/* The process may replace the file or its directory by a link to a file that it cannot read itself:
+ * only a file below its own root that is no link is opened.  O_NONBLOCK avoids waiting for a pipe.
+ */
 static int open_below(int directory, const char *path)
 {
     static const int flags = O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK;
@@ -178,7 +177,7 @@ static int open_map(struct rm_perf_map *map, const struct rm_root *root)
     return fd;
 }
 
-/* What was not there at the latest look; true: something came. */
+/* Reads what was appended since the last call; true: there was any. */
 static bool read_on(struct rm_perf_map *map, const struct rm_root *root)
 {
     size_t before = map->count;
@@ -189,7 +188,7 @@ static bool read_on(struct rm_perf_map *map, const struct rm_root *root)
         size_t done = take_lines(map, (size_t)length);
         map->read_bytes += done;
         if (done == 0) {
-            break; /* a line that is being written */
+            break; /* an incomplete line */
         }
     }
     if (fd >= 0) {

@@ -10,19 +10,17 @@
 #include "base/text.h"
 #include "os/identity.h"
 #include "os/proc_pid.h"
-#include "os/process_end.h"
-#include "os/task_walk.h"
 
 /* ---- rows ----------------------------------------------------------------------------------- */
 
-#define MOST_WATCHED 512U                /* descriptors of processes at a time */
-#define LOADING_NS   (5 * RM_NS_PER_MS)  /* that a program takes to load, at most */
-#define TICK_NS      (10 * RM_NS_PER_MS) /* of the slowest kernels (CONFIG_HZ=100) */
+#define MOST_WATCHED 512U                /* bound of open process descriptors */
+#define LOADING_NS   (5 * RM_NS_PER_MS)  /* upper bound of a program's loading time */
+#define TICK_NS      (10 * RM_NS_PER_MS) /* tick of the slowest kernels (CONFIG_HZ=100) */
 
 void rm_each_open(struct rm_each *each)
 {
     each->taskstats = -1;
-    (void)rm_taskstats_open(&each->taskstats); /* who may not have it does without */
+    (void)rm_taskstats_open(&each->taskstats); /* works without it for users without permission */
 }
 
 void rm_each_close(struct rm_each *each)
@@ -42,7 +40,7 @@ static void rename_row(struct rm_process_row *row, const char *name)
     (void)rm_text_set(row->name, sizeof row->name, name);
 }
 
-/* ---- what the kernel tells --------------------------------------------------------------- */
+/* ---- records of the kernel --------------------------------------------------------------- */
 
 void rm_each_begin(struct rm_each *each, struct rm_space *space, uint32_t parent, int64_t t_ns)
 {
@@ -57,7 +55,7 @@ void rm_each_begin(struct rm_each *each, struct rm_space *space, uint32_t parent
     }
 }
 
-/* Accounts are of all of a thread's life; schedstat is of the same clock. */
+/* The account is over a thread's life; schedstat uses the same clock. */
 void rm_each_found(struct rm_each *each, struct rm_space *space, uint32_t thread)
 {
     char path[64];
@@ -71,8 +69,8 @@ void rm_each_found(struct rm_each *each, struct rm_space *space, uint32_t thread
     }
 }
 
-/* What a process had before an exec is what whoever started it had, and not the program's: unless
- * the account of its end was faster than the news of its exec. */
+/* The peak before an exec belongs to the previous program, unless the account of the process's end
+ * was earlier than the record of its exec. */
 static void forget_peak(struct rm_process_row *row)
 {
     if ((row->known & RM_PROCESS_HAS_STATUS) == 0) {
@@ -81,7 +79,7 @@ static void forget_peak(struct rm_process_row *row)
     }
 }
 
-/* It ended then, which the kernel has not told. */
+/* Notes an end that the kernel did not report. */
 static void rm_each_end(struct rm_each *each, struct rm_space *space, int64_t t_ns)
 {
     if (space->row != NULL) {
@@ -125,7 +123,8 @@ static void know_status(struct rm_process_row *row, uint32_t status)
     rm_process_row_know(row, RM_PROCESS_HAS_STATUS);
 }
 
-/* Accounts come in the order of the ends, at once; who has the number then may not be known yet. */
+/* Accounts come in the order of ends, immediately; the current process with the pid may not be
+ * known yet. */
 static void take_account(void *context, const struct rm_task_account *account)
 {
     struct rm_each *each = context;
@@ -141,17 +140,17 @@ static void take_account(void *context, const struct rm_task_account *account)
         return;
     }
     space->has_account |= account->thread == pid;
-    space->told++;
-    space->told_ns += account->cpu_ns;
-    space->told_most_ns += account->most_ns;
+    space->accounts++;
+    space->accounts_least_ns += account->cpu_ns;
+    space->accounts_most_ns += account->most_ns;
     if (account->thread == pid) {
         know_status(space->row, account->wait_status);
-        RM_STORE(&space->row->rss_peak, 0); /* threads that an exec ended had another's memory */
+        RM_STORE(&space->row->rss_peak, 0); /* threads that an exec ended had the old memory */
     }
     know_peak(space->row, account->rss_peak, true);
 }
 
-/* The child of vfork() has its parent's memory until it execs. */
+/* A child of vfork() has its parent's memory until exec. */
 static bool has_own_memory(const struct rm_space *space)
 {
     int64_t parent = (int64_t)space->row->parent;
@@ -160,7 +159,7 @@ static bool has_own_memory(const struct rm_space *space)
            !rm_identity_compare_memory((int64_t)space->pid, parent, &is_same) || !is_same;
 }
 
-/* Just behind its exec, a program is not there yet: its code is being mapped and linked. */
+/* Just after exec, a program is still being mapped and linked. */
 static bool has_settled(const struct rm_space *space)
 {
     return space->exec_ns == 0 || rm_clock_monotonic_ns() - space->exec_ns > LOADING_NS;
@@ -182,7 +181,7 @@ static void look_at(struct rm_each *each, struct rm_space *space)
     }
 }
 
-/* Looks at one, which may have another name by now. */
+/* Reads a process, whose name may have changed. */
 static void rm_each_look_at(struct rm_each *each, struct rm_space *space)
 {
     if (space->row != NULL) {
@@ -229,14 +228,16 @@ void rm_each_look(struct rm_each *each)
 
 /* ---- the end ----------------------------------------------------------------------------- */
 
-/* Events are exact, but under contention some are missing or count for the process that the kernel
- * ran next.  Accounts lack at most what a thread used since the latest tick. */
-static uint64_t cpu_ns_of(const struct rm_space *space, bool is_told)
+/* Events are exact, but under contention some are missing, or count for the process that ran next.
+ * Accounts lack at most a thread's usage since the last tick. */
+static uint64_t cpu_ns_of(const struct rm_space *space, bool has_all_accounts)
 {
     uint64_t before_ns = space->before_ns;
-    uint64_t least_ns = space->told_ns > before_ns ? space->told_ns - before_ns : 0;
-    uint64_t most_ns = space->told_most_ns > before_ns ? space->told_most_ns - before_ns : 0;
-    most_ns = is_told ? most_ns + space->told * TICK_NS : UINT64_MAX;
+    uint64_t least_ns =
+        space->accounts_least_ns > before_ns ? space->accounts_least_ns - before_ns : 0;
+    uint64_t most_ns =
+        space->accounts_most_ns > before_ns ? space->accounts_most_ns - before_ns : 0;
+    most_ns = has_all_accounts ? most_ns + space->accounts * TICK_NS : UINT64_MAX;
     return space->used_ns < least_ns  ? least_ns
            : space->used_ns > most_ns ? most_ns
                                       : space->used_ns;
@@ -246,11 +247,11 @@ void rm_each_settle(struct rm_each *each, struct rm_space *space)
 {
     struct rm_process_row *row = space->row;
     uint32_t status;
-    look_at_living(each, space); /* no account tells of those that go on */
+    look_at_living(each, space); /* living threads have no account */
     if (row != NULL) {
-        bool is_told = space->told >= space->threads;
-        RM_STORE(&row->cpu_ns, cpu_ns_of(space, is_told));
-        bool is_known = is_told || rm_space_is_accounted(space);
+        bool has_all_accounts = space->accounts >= space->threads;
+        RM_STORE(&row->cpu_ns, cpu_ns_of(space, has_all_accounts));
+        bool is_known = has_all_accounts || rm_space_is_accounted(space);
         bool is_sampled = !is_known && space->was_hidden;
         rm_process_row_know(row, (is_known || space->clock_ns > 0 ? RM_PROCESS_HAS_CPU : 0) |
                                      (is_sampled ? RM_PROCESS_CPU_IS_SAMPLED : 0));
@@ -278,7 +279,7 @@ static void hide(struct rm_hidden *hidden, struct rm_space *space)
     hidden->total++;
 }
 
-/* What it has used by now, that no event has counted. */
+/* Adds CPU time that no event has counted. */
 static void reveal(struct rm_hidden *hidden, struct rm_space *space)
 {
     space->is_hidden = false;
@@ -286,7 +287,7 @@ static void reveal(struct rm_hidden *hidden, struct rm_space *space)
     hidden->cpu_ns += space->clock_ns > space->used_ns ? space->clock_ns - space->used_ns : 0;
 }
 
-void rm_hidden_ask_clock(struct rm_space *space)
+void rm_hidden_read_clock(struct rm_space *space)
 {
     int64_t ns;
     if (rm_clock_read_cpu(rm_clock_of_process(space->pid), &ns) &&
@@ -305,14 +306,14 @@ static void end(struct rm_hidden *hidden, struct rm_space *space)
 
 void rm_hidden_check(struct rm_hidden *hidden, struct rm_space *space)
 {
-    rm_hidden_ask_clock(space);
+    rm_hidden_read_clock(space);
     if (space->exec_ns != 0 && !space->is_hidden &&
         rm_process_life_of(space->pid, space->ended_ns) == RM_PROCESS_RUNS) {
         hide(hidden, space);
     }
 }
 
-/* ---- one that was found in /proc --------------------------------------------------------- */
+/* ---- processes found in /proc ------------------------------------------------------------ */
 
 static uint32_t parent_of(const struct rm_hidden *hidden, uint32_t pid)
 {
@@ -329,7 +330,7 @@ static struct rm_space *find_or_begin(struct rm_hidden *hidden, uint32_t pid, bo
     struct rm_space *space = rm_spaces_find(hidden->spaces, pid);
     *ret_is_new = space == NULL;
     if (space != NULL) {
-        return space->ended_ns == 0 ? space : NULL; /* nobody else's yet */
+        return space->ended_ns == 0 ? space : NULL; /* the pid is not reused */
     }
     space = rm_spaces_begin(hidden->spaces, pid, hidden->root, hidden->scratch);
     if (space != NULL && hidden->each != NULL) {
@@ -338,7 +339,7 @@ static struct rm_space *find_or_begin(struct rm_hidden *hidden, uint32_t pid, bo
     return space;
 }
 
-/* Events of a thread can be had again when its program is the user's own once more. */
+/* Events of a thread can be opened again when its program is the user's own again. */
 static bool visit_hidden(void *context, uint32_t pid, uint32_t thread)
 {
     struct rm_hidden *hidden = context;
@@ -352,7 +353,7 @@ static bool visit_hidden(void *context, uint32_t pid, uint32_t thread)
         return true;
     }
     if (space->is_hidden) {
-        rm_hidden_ask_clock(space);
+        rm_hidden_read_clock(space);
         reveal(hidden, space);
         rm_space_reread(hidden->spaces, space, hidden->root, hidden->scratch);
         hidden->being_checked = pid;
@@ -376,12 +377,12 @@ static void look_at_hidden(void *context, struct rm_space *space)
     if (!space->was_hidden || space->ended_ns != 0) {
         return;
     }
-    rm_hidden_ask_clock(space);
+    rm_hidden_read_clock(space);
     if (!space->is_hidden) {
         return;
     }
     if (rm_process_life_of(space->pid, INT64_MAX) == RM_PROCESS_IS_OVER) {
-        rm_hidden_ask_clock(space); /* of one that nobody has waited for */
+        rm_hidden_read_clock(space); /* of a process that nobody has waited for */
         reveal(hidden, space);
         end(hidden, space);
     } else {
@@ -422,7 +423,7 @@ void rm_hidden_look(struct rm_hidden *hidden)
 void rm_hidden_settle(struct rm_hidden *hidden, struct rm_space *space)
 {
     if (space->was_hidden) {
-        rm_hidden_ask_clock(space);
+        rm_hidden_read_clock(space);
     }
     if (space->is_hidden) {
         reveal(hidden, space);

@@ -10,13 +10,13 @@
 #include "base/compiler.h"
 #include "base/text.h"
 #include "base/thread.h"
-#include "os/claimed_signal.h"
 #include "os/proc_pid.h"
+#include "os/program.h"
 #include "stack/code.h"
 #include "stack/handler.h"
 #include "stack/slot.h"
 
-/* ---- what is known about a kind ---------------------------------------------------------- */
+/* ---- the status of a kind of stacks ------------------------------------------------------ */
 
 static const struct {
     int32_t kind;
@@ -38,8 +38,8 @@ void rm_stack_round_set_kinds(struct rm_stack_round *round, uint64_t bits, resmo
     }
 }
 
-/* Says what is so of page faults, which are sampled. */
-static void rm_stack_round_tell_faults(struct rm_stack_round *round)
+/* Sets the status and remarks of page faults, which are sampled. */
+static void set_fault_status(struct rm_stack_round *round)
 {
     char text[RM_FAULT_REMARKS_BYTES];
     struct rm_fault_remarks of_files = round->remarks;
@@ -54,11 +54,11 @@ static void rm_stack_round_tell_faults(struct rm_stack_round *round)
 
 /* ---- threads -------------------------------------------------------------------------------- */
 
-/* Of new threads between two rounds, which take some 0.1 ms each; those that live find theirs. */
+/* New threads between two rounds, which take about 0.1 ms each. */
 #define MOST_EARLY_THREADS 16U
 
-/* As long as it works for no thread, it is the kind's failure; where others are sampled, a remark,
- * and true: this thread is missing. */
+/* If a kind works for no thread, the failure is the kind's.  If other threads are sampled, it is a
+ * remark on this thread; returns true. */
 static bool set_kind_status(struct rm_stack_round *round, uint64_t bits, resmon_status status,
                             const char *error)
 {
@@ -84,7 +84,7 @@ static void note_faults(struct rm_stack_round *round, const struct rm_stack_atta
         remarks->lacks_pages |= attached->lacks_pages;
     }
     if ((round->sampled & RESMON_STACKS_MEMORY) != 0) {
-        rm_stack_round_tell_faults(round);
+        set_fault_status(round);
     }
 }
 
@@ -115,7 +115,7 @@ static void attach(struct rm_stack_round *round, uint32_t thread)
     }
 }
 
-/* A thread that finds no slot is met in every round: counted are as many as there were at once. */
+/* A thread without a slot is seen in every round: the highest number at a time is counted. */
 static void count_slotless(struct rm_stack_round *round)
 {
     if (round->slotless > round->slotless_most) {
@@ -143,7 +143,7 @@ static bool visit_thread(void *context, const char *name)
     return true;
 }
 
-/* Whether the thread has the signal blocked: "SigBlk:\t0000000000400000", bit 0 is signal 1. */
+/* Whether the thread blocks the signal: "SigBlk:\t0000000000400000", bit 0 is signal 1. */
 static bool is_blocked(struct rm_stack_round *round, uint32_t thread)
 {
     char path[64];
@@ -162,8 +162,8 @@ static bool is_blocked(struct rm_stack_round *round, uint32_t thread)
     return false;
 }
 
-/* CPU time that a thread spent with the signal blocked, in samples that it should have been.  One
- * that gave samples meanwhile has it blocked just now: in our handler, perhaps. */
+/* CPU time of a thread with the signal blocked, as a number of missed samples.  A thread with
+ * samples since the last round is not counted: it may be in our handler. */
 static void count_blocked(struct rm_stack_round *round, struct rm_stack_slot *slot)
 {
     uint64_t now_ns = (uint64_t)rm_clock_cpu_ns(rm_thread_cpu_clock_of(slot->thread));
@@ -184,8 +184,8 @@ static void count_blocked(struct rm_stack_round *round, struct rm_stack_slot *sl
     }
 }
 
-/* Whether /proc lists the threads of this process, and the list can be trusted: another
- * namespace's has other numbers. */
+/* Whether /proc lists the threads of this process by our pids; another namespace's are different.
+ */
 static bool rm_stack_threads_are_listed(struct rm_stack_round *round)
 {
     char path[64];
@@ -196,8 +196,8 @@ static bool rm_stack_threads_are_listed(struct rm_stack_round *round)
            rm_file_read_once(&round->root, path, &round->scratch, &text) == RESMON_OK;
 }
 
-/* Without the list, the kernel tells of new threads still. */
-static void do_without_list(struct rm_stack_round *round)
+/* Without the list, the kernel still reports new threads. */
+static void ignore_list(struct rm_stack_round *round)
 {
     rm_stack_round_set_kinds(
         round, RESMON_STACKS_ALL, RESMON_OK,
@@ -206,14 +206,14 @@ static void do_without_list(struct rm_stack_round *round)
     sample_thread(round, (uint32_t)getpid());
 }
 
-/* Samples the threads that are new. */
+/* Samples new threads of the list. */
 static void rm_stack_threads_find(struct rm_stack_round *round)
 {
     round->early_threads = 0;
     if (round->has_list) {
         (void)rm_dir_visit(&round->root, "proc/self/task", visit_thread, round);
     } else if (round->number == 0) {
-        do_without_list(round);
+        ignore_list(round);
     }
     count_slotless(round);
 }
@@ -223,7 +223,7 @@ bool rm_stack_threads_may_sample_new(const struct rm_stack_round *round)
     return round->early_threads < MOST_EARLY_THREADS || !round->has_list;
 }
 
-/* Samples the new threads that the kernel told of. */
+/* Samples new threads that the kernel reported. */
 static void rm_stack_threads_sample_new(struct rm_stack_round *round)
 {
     for (uint32_t thread; (thread = rm_stack_sampler_take_new_thread()) != 0;) {
@@ -234,7 +234,7 @@ static void rm_stack_threads_sample_new(struct rm_stack_round *round)
     }
 }
 
-/* Counts what threads missed that have the signal blocked. */
+/* Counts missed samples of threads that block the signal. */
 static void rm_stack_threads_count_blocked(struct rm_stack_round *round)
 {
     for (uint32_t i = 0; i < rm_slots_count(); i++) {
@@ -244,10 +244,10 @@ static void rm_stack_threads_count_blocked(struct rm_stack_round *round)
 
 /* ---- rounds --------------------------------------------------------------------------------- */
 
-#define SLOW_ROUNDS 50                   /* between looks at what changes rarely */
-#define MAPPINGS_NS (100 * RM_NS_PER_MS) /* the list of them is as old as this at most */
+#define SLOW_ROUNDS 50                   /* rounds between checks of what changes rarely */
+#define MAPPINGS_NS (100 * RM_NS_PER_MS) /* highest age of the mappings */
 #define LATE_NS     (200 * RM_NS_PER_MS) /* of CPU time: the signal was blocked meanwhile */
-#define PEAK_ROUNDS 100                  /* of a millisecond that the stacks of a peak have */
+#define PEAK_ROUNDS 100 /* bound, of a millisecond each, for the stacks of a peak */
 
 /* ---- totals ---- */
 
@@ -257,12 +257,12 @@ static int64_t cpu_ns_of(const struct rusage *usage)
            ((int64_t)usage->ru_utime.tv_usec + usage->ru_stime.tv_usec) * 1000;
 }
 
-/* One fault brings 512 small pages. */
-static void tell_huge_pages(struct rm_stack_round *round)
+/* A fault maps 512 small pages. */
+static void set_huge_page_remarks(struct rm_stack_round *round)
 {
     if (round->weights.huge_bytes > round->remarks.huge_bytes) {
         round->remarks.huge_bytes = round->weights.huge_bytes;
-        rm_stack_round_tell_faults(round);
+        set_fault_status(round);
     }
 }
 
@@ -272,8 +272,8 @@ static void set_rises(struct rm_stack_round *round, int32_t kind, const struct r
     rm_stack_writer_set_levels(&round->writer, kind, rises->first, rises->last);
 }
 
-/* What there was to see, by the kernel's account: CPU time without that of this thread, and by how
- * much the RSS rose, whatever made it. */
+/* Sets the totals by the kernel's account: CPU time without this thread's, and the growth of RSS by
+ * any cause. */
 static void set_totals(struct rm_stack_round *round)
 {
     struct rusage now;
@@ -287,7 +287,7 @@ static void set_totals(struct rm_stack_round *round)
     if (round->weights.is_known) {
         set_rises(round, RESMON_STACK_MEMORY, &round->weights.rises[RM_RSS_ANON]);
         set_rises(round, RESMON_STACK_FILE, &round->weights.rises[RM_RSS_FILE]);
-        tell_huge_pages(round);
+        set_huge_page_remarks(round);
     }
 }
 
@@ -320,13 +320,13 @@ static void weigh_cpu(struct rm_stack_round *round, struct rm_stack_sample *samp
         uint64_t known = slot->blocked < late ? slot->blocked : late;
         rm_stack_writer_lose(&round->writer, RM_LOSS_BLOCKED, late - known);
         slot->blocked = 0;
-        sample->count = 1; /* where it was meanwhile, nobody knows */
+        sample->count = 1; /* its stack in the meantime is not known */
     }
     sample->weight = sample->count * every;
     sample->square = rm_stack_square(sample->weight, UINT64_MAX);
 }
 
-/* Those that were held get their weights. */
+/* Gives held samples their weights. */
 static void settle_faults(struct rm_stack_round *round)
 {
     uint64_t rss[RM_RSS_PARTS];
@@ -356,7 +356,7 @@ static void hold(struct rm_stack_round *round, const struct rm_stack_sample *sam
     }
 }
 
-/* Small pages of memory come one with a fault.  How many of a file do is told by the RSS alone. */
+/* A fault in memory maps one small page.  For files, only the RSS shows the number. */
 static void take_faults(struct rm_stack_round *round, struct rm_stack_sample *sample,
                         const struct rm_slot_sample *taken)
 {
@@ -402,7 +402,7 @@ static void take(void *context, const struct rm_slot_sample *taken, struct rm_st
     rm_stack_writer_lose(&round->writer, RM_LOSS_DEPTH, taken->is_cut);
     rm_stack_writer_lose(&round->writer, RM_LOSS_UNWIND, taken->is_broken);
     if (taken->cause == RM_SAMPLE_PEAK && !round->is_at_peak) {
-        return; /* too late */
+        return; /* too late for the peak */
     }
     if (taken->cause == RM_SAMPLE_PEAK) {
         char name[16];
@@ -419,7 +419,7 @@ static void take(void *context, const struct rm_slot_sample *taken, struct rm_st
     }
 }
 
-/* In every round: the program's handler would get every signal that is sent meanwhile. */
+/* Checked in every round: the program's handler would get every signal sent meanwhile. */
 static void look_at_signal(struct rm_stack_round *round)
 {
     if (round->terms.wants_signal && !round->is_lost && !rm_claimed_signal_is_ours()) {
@@ -431,7 +431,7 @@ static void look_at_signal(struct rm_stack_round *round)
     }
 }
 
-/* For threads that are sampled. */
+/* Whether threads are sampled. */
 static bool has_work(const struct rm_stack_round *round)
 {
     return !round->is_lost || round->terms.fault_period > 0;
@@ -445,7 +445,7 @@ static void see_modules(struct rm_stack_round *round)
     (void)rm_stack_sampler_refresh();
     const struct rm_modules *modules = rm_code_now()->modules;
     if (round->has_seen_modules && modules->adds == round->seen_adds) {
-        return; /* what was unloaded since stays in the run */
+        return; /* unloaded modules stay in the run */
     }
     round->has_seen_modules = true;
     round->seen_adds = modules->adds;
@@ -469,8 +469,8 @@ void rm_stack_round_drain(struct rm_stack_round *round)
     }
 }
 
-/* Published even when some thread did not answer: at a peak, the program may not have long to live.
- * What was published before stays if none did. */
+/* Published even if some thread did not respond: at a peak, the program may be killed soon.  If
+ * none did, the last peak is kept. */
 static void take_peak(struct rm_stack_round *round, struct rm_peak_head *head)
 {
     const struct timespec pause = {.tv_nsec = RM_NS_PER_MS};
@@ -479,8 +479,8 @@ static void take_peak(struct rm_stack_round *round, struct rm_peak_head *head)
     rm_stack_writer_begin_peak(&round->writer, head);
     round->peak_arrived = 0;
     round->is_at_peak = true;
-    uint32_t asked = rm_stack_sampler_ask_all();
-    for (int i = 0; i < PEAK_ROUNDS && round->peak_arrived < asked; i++) {
+    uint32_t requested = rm_stack_sampler_request_all();
+    for (int i = 0; i < PEAK_ROUNDS && round->peak_arrived < requested; i++) {
         (void)nanosleep(&pause, NULL);
         rm_stack_round_drain(round);
     }
@@ -490,7 +490,7 @@ static void take_peak(struct rm_stack_round *round, struct rm_peak_head *head)
     }
 }
 
-/* Also what is no peak may be the highest that was ever seen. */
+/* A value that is no peak may still be the highest. */
 static bool look_for_peak(struct rm_stack_round *round, struct rm_peak_head *head)
 {
     bool is_peak = rm_memory_watch_look(&round->watch, &round->scratch, head);
@@ -542,7 +542,7 @@ static enum rm_huge_pages find_huge_pages(struct rm_stack_round *round)
                : RM_HUGE_PAGES_NONE;
 }
 
-/* Without /proc there is no telling what a fault in the mapping of a file brings. */
+/* Without /proc, the pages mapped by a fault in a file mapping are not known. */
 static void open_pages(struct rm_stack_round *round)
 {
     uint64_t rss[RM_RSS_PARTS];

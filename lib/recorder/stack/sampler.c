@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #define _GNU_SOURCE /* SIGEV_THREAD_ID, ppoll */
-#include "stack/sampler.h"
+#include "stack/round.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -13,7 +13,7 @@
 #include "base/status.h"
 #include "base/text.h"
 #include "base/thread.h"
-#include "os/claimed_signal.h"
+#include "os/program.h"
 #include "stack/code.h"
 #include "stack/handler.h"
 #include "stack/slot.h"
@@ -22,16 +22,16 @@
 #define sigev_notify_thread_id _sigev_un._tid
 #endif
 
-/* Threads that are told of between two looks: more are found by the next round. */
+/* Capacity of new threads between two calls; the next round finds more. */
 #define MOST_NEW_THREADS 128U
 
 static struct {
     bool is_taken; /* atomic: from open to the end of close */
     struct rm_stack_terms terms;
-    /* The thread of engine/stacks alone: */
+    /* Used by the thread of engine/stacks only: */
     bool expects_huge_pages;
     struct pollfd rings[2 * RM_STACK_THREADS];
-    uint32_t new_threads[MOST_NEW_THREADS]; /* threads, not attached yet */
+    uint32_t new_threads[MOST_NEW_THREADS]; /* new threads, not attached yet */
     uint32_t new_thread_count;
 } state;
 
@@ -116,7 +116,7 @@ void rm_stack_sampler_stop(void)
     rm_handler_close();
 }
 
-/* A thread that is kept in the handler (by a debugger, say) keeps what it looks at. */
+/* Memory of a thread that is stopped in the handler (by a debugger, say) is not freed. */
 void rm_stack_sampler_close(void)
 {
     if (rm_handler_wait(2 * RM_NS_PER_S)) {
@@ -156,7 +156,7 @@ static bool has_ended(uint32_t thread)
     return syscall(SYS_tgkill, getpid(), (pid_t)thread, 0) != 0 && errno == ESRCH;
 }
 
-/* That a thread ends just now is no failure. */
+/* The end of a thread meanwhile is no failure. */
 static resmon_status say(uint32_t thread, resmon_status status, char text[RM_STACK_ERROR_BYTES],
                          bool *ret_has_ended)
 {
@@ -202,9 +202,9 @@ bool rm_stack_sampler_attach(uint32_t thread, struct rm_stack_attached *ret_atta
     return true;
 }
 
-/* A thread that is dead: its handler cannot be at work, and its samples were drained before.  One
- * that lives may go unnamed: where threads end meanwhile, the kernel's list leaves out others, and
- * there may be no descriptor to read it. */
+/* Of an ended thread, the handler does not run, and all samples were drained.  A living thread may
+ * be missing in the list: the kernel leaves out threads when others end meanwhile, and there may be
+ * no descriptor to read it. */
 void rm_stack_sampler_forget_ended(void)
 {
     for (uint32_t i = 0; i < rm_slots_count(); i++) {
@@ -261,7 +261,7 @@ uint32_t rm_stack_sampler_take_new_thread(void)
 
 /* ---- waiting ---------------------------------------------------------------------------- */
 
-/* The rings of a slot that are open; NULL past the last. */
+/* The open rings of a slot; NULL past the last. */
 static const struct rm_perf_ring *polled_ring(const struct rm_stack_slot *slot, size_t index)
 {
     const struct rm_perf_ring *rings[] = {&slot->faults.minor.ring, &slot->faults.major.ring};
@@ -273,7 +273,7 @@ static nfds_t list_rings(struct pollfd *rings, bool wakes_for_threads)
     nfds_t count = 0;
     for (uint32_t i = 0; i < 2 * rm_slots_count(); i++) {
         const struct rm_perf_ring *ring = polled_ring(rm_slots_at(i / 2), i % 2);
-        if (ring != NULL) { /* the second one tells of new threads; -1 is passed over */
+        if (ring != NULL) { /* the second ring reports new threads; poll() ignores -1 */
             bool is_waited_for = i % 2 == 0 || wakes_for_threads;
             rings[count++] = (struct pollfd){.fd = is_waited_for ? ring->fd : -1, .events = POLLIN};
         }
@@ -281,8 +281,8 @@ static nfds_t list_rings(struct pollfd *rings, bool wakes_for_threads)
     return count;
 }
 
-/* Of a thread that has ended, a ring would end every wait from now on; one whose descriptor is
- * another file's by now, too. */
+/* The ring of an ended thread would end every wait; so would a descriptor that belongs to another
+ * file now. */
 static void leave_hung_up(const struct pollfd *rings)
 {
     nfds_t count = 0;
@@ -300,21 +300,22 @@ static void leave_hung_up(const struct pollfd *rings)
     }
 }
 
-/* Until a ring has something to say, or the time has come, or rm_handler_wake(), whose signal only
- * this wait lets through. */
+/* Waits for a ring, the timeout, or rm_handler_wake(), whose signal is unblocked in this wait only.
+ */
 void rm_stack_sampler_wait(int64_t most_ns, bool wakes_for_threads)
 {
     sigset_t mask;
     const struct timespec most = {most_ns / RM_NS_PER_S, most_ns % RM_NS_PER_S};
     (void)sigfillset(&mask);
-    if (rm_claimed_signal_is_ours()) { /* else it is the program's, which has no business here */
+    if (rm_claimed_signal_is_ours()) { /* else the handler is the program's */
         (void)sigdelset(&mask, rm_handler_signal());
     }
     int ready = ppoll(state.rings, list_rings(state.rings, wakes_for_threads), &most, &mask);
     if (ready > 0) {
         leave_hung_up(state.rings);
     } else if (ready < 0 && errno != EINTR) {
-        (void)nanosleep(&most, NULL); /* a filter of system calls: no turning without a rest */
+        /* a seccomp filter refuses ppoll(): sleep instead of spinning */
+        (void)nanosleep(&most, NULL);
     }
 }
 
@@ -335,12 +336,13 @@ uint64_t rm_stack_sampler_full(void)
     return sum;
 }
 
-uint32_t rm_stack_sampler_ask_all(void)
+uint32_t rm_stack_sampler_request_all(void)
 {
-    uint32_t asked = 0;
+    uint32_t requested = 0;
     for (uint32_t i = 0; i < rm_slots_count(); i++) {
         const struct rm_stack_slot *slot = rm_slots_at(i);
-        asked += slot->thread != 0 && rm_handler_ask(slot->thread, rm_slots_token(slot)) ? 1 : 0;
+        requested +=
+            slot->thread != 0 && rm_handler_request(slot->thread, rm_slots_token(slot)) ? 1 : 0;
     }
-    return asked;
+    return requested;
 }

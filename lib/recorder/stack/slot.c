@@ -12,7 +12,7 @@
 
 /* ---- a sample ----------------------------------------------------------------------------- */
 
-/* Sites take as many bytes as addresses would, so that these stay aligned. */
+/* Sites are padded to a multiple of 8 bytes, so that addresses are aligned. */
 static uint64_t bytes_for(uint32_t sites, uint32_t depth)
 {
     uint64_t of_sites = ((uint64_t)sites * sizeof(uint32_t) + 7) / 8 * 8;
@@ -42,7 +42,7 @@ static struct rm_slot_sample *at(struct rm_stack_slot *slot, uint64_t position)
     return (struct rm_slot_sample *)(void *)&slot->ring[position % RM_SLOT_RING_BYTES];
 }
 
-/* A sample lies in one piece: where the end of the ring is too near, it begins anew. */
+/* A sample is contiguous: if the end of the ring is too near, it continues at the begin. */
 struct rm_slot_sample *rm_slot_reserve(struct rm_stack_slot *slot, uint64_t count)
 {
     uint64_t largest = sizeof(struct rm_slot_sample) + RM_SLOT_PARTS_BYTES;
@@ -92,9 +92,9 @@ void rm_slot_release(struct rm_stack_slot *slot, const struct rm_slot_sample *sa
 
 static struct rm_stack_slot *slots[RM_STACK_THREADS]; /* atomic; NULL: never used */
 static bool is_named[RM_STACK_THREADS];
-static uint32_t slot_count; /* from here on, they are NULL */
+static uint32_t slot_count; /* all slots from this index on are NULL */
 
-/* The address of its byte stands for a slot: nobody else's signal carries it. */
+/* The address of a byte is a slot's token, which no other signal carries. */
 static char tokens[RM_STACK_THREADS];
 
 uint32_t rm_slots_count(void)
@@ -139,7 +139,7 @@ struct rm_stack_slot *rm_slots_take(uint32_t thread)
         }
         fresh->index = index;
         rm_faults_init(&fresh->faults);
-        /* Page faults of ours are not the program's. */
+        /* Touches the memory, so that our page faults are not the program's. */
         memset(fresh->ring, 0xff, sizeof fresh->ring);
         __atomic_store_n(&slots[index], fresh, __ATOMIC_RELEASE);
         slot_count++;

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Owns what stacks of one thread need: its timer and its counter of page faults, what following a
- * stack works in, and the ring of samples from the handler on that thread to the library's own; and
- * the table of those slots, one for each thread that is sampled, with the tokens by which a signal
- * tells which slot it is about.  Slots are made and freed on one thread, that of engine/stacks;
- * handlers find theirs by its token.
+ * Owns the slots of sampled threads: a thread's timer and page-fault counter, the working memory
+ * for unwinding, and the ring of samples from the handler on that thread to the library's
+ * thread; and the table of slots, with the tokens by which a signal refers to a slot.  Slots are
+ * created and freed on one thread, that of engine/stacks; handlers find theirs by its token.
  */
 #ifndef RM_STACK_SLOT_H
 #define RM_STACK_SLOT_H
@@ -17,27 +16,27 @@
 #include "stack/unwind.h"
 #include "store/stack_record.h"
 
-/* Why a stack was taken. */
+/* Cause of a sample. */
 enum rm_sample_cause { RM_SAMPLE_CPU, RM_SAMPLE_FAULT, RM_SAMPLE_PEAK };
 
-/* Its sites and then its addresses follow, on boundaries of 8 bytes. */
+/* Followed by its sites and addresses, aligned to 8 bytes. */
 struct rm_slot_sample {
-    uint32_t bytes; /* of all; a multiple of 8 */
-    uint8_t cause;  /* enum rm_sample_cause; 0xff: nothing, the ring begins anew */
+    uint32_t bytes; /* total size; a multiple of 8 */
+    uint8_t cause;  /* enum rm_sample_cause; 0xff: no sample, the ring continues at its begin */
     uint8_t is_cut, is_broken, reserved;
     uint32_t site_count;
     uint32_t depth;
-    uint64_t count; /* samples that it stands for */
-    /* Of page faults: */
-    uint64_t faults;     /* that it stands for */
-    uint64_t address;    /* of the last one */
-    uint64_t page_bytes; /* of the page that came; 0: not known */
+    uint64_t count; /* samples represented */
+    /* For page faults: */
+    uint64_t faults;     /* faults represented */
+    uint64_t address;    /* of the last fault */
+    uint64_t page_bytes; /* size of the faulted page; 0: not known */
 };
 
-/* Room for the parts of the largest. */
+/* Capacity for the sites and addresses of the largest sample. */
 #define RM_SLOT_PARTS_BYTES (RM_STACK_SITES * sizeof(uint32_t) + RM_STACK_DEPTH * sizeof(uint64_t))
 
-/* Where the parts of a sample are. */
+/* Positions of a sample's sites and addresses. */
 uint32_t *rm_slot_sites(struct rm_slot_sample *sample);
 uint64_t *rm_slot_addresses(struct rm_slot_sample *sample);
 uint32_t rm_slot_bytes_of(const struct rm_slot_sample *sample);
@@ -46,55 +45,55 @@ uint32_t rm_slot_bytes_of(const struct rm_slot_sample *sample);
 
 struct rm_stack_slot {
     uint32_t index;  /* in the table of slots */
-    uint32_t thread; /* the kernel's number; 0: free */
+    uint32_t thread; /* kernel id; 0: free */
     bool has_timer;
     timer_t timer;
     struct rm_faults faults;
-    bool is_hung_up; /* a ring of the kernel: the thread has ended */
-    uint64_t full;   /* atomic: samples that found no room */
+    bool is_hung_up; /* a kernel ring is closed: the thread has ended */
+    uint64_t full;   /* atomic: samples lost in the full ring */
     uint64_t seen_full;
-    uint64_t seen_ns; /* CPU time of the thread, up to which blocked signals are accounted for */
+    uint64_t seen_ns; /* CPU time of the thread up to which blocked signals are counted */
     uint64_t seen_head;
-    uint64_t blocked; /* samples that were counted as blocked; the timer may tell of them yet */
-    uint64_t head;    /* the handler's, release */
-    uint64_t tail;    /* the other thread's, release */
+    uint64_t blocked; /* samples counted as blocked, which the timer may still report */
+    uint64_t head;    /* written by the handler, release */
+    uint64_t tail;    /* written by the other thread, release */
     struct rm_unwind unwind;
     unsigned char ring[RM_SLOT_RING_BYTES];
 };
 
-/** Handler: room for the largest sample, or NULL (counted). */
+/** Handler: space for the largest sample, or NULL (counted). */
 struct rm_slot_sample *rm_slot_reserve(struct rm_stack_slot *slot, uint64_t count);
 
-/** Handler: hands it over; `bytes` and the rest are set. */
+/** Handler: publishes the sample; `bytes` and the rest are set. */
 void rm_slot_commit(struct rm_stack_slot *slot, const struct rm_slot_sample *sample);
 
-/** The other thread: the oldest sample, or NULL; and gives it back. */
+/** Other thread: the oldest sample, or NULL; and frees its space. */
 const struct rm_slot_sample *rm_slot_peek(struct rm_stack_slot *slot);
 void rm_slot_release(struct rm_stack_slot *slot, const struct rm_slot_sample *sample);
 
-#define RM_STACK_THREADS 512U /* that are sampled at the same time */
+#define RM_STACK_THREADS 512U /* threads sampled at the same time */
 
-/** How many there are, in use or not; all below have one. */
+/** Number of slots, in use or not; all indexes below have one. */
 uint32_t rm_slots_count(void);
 struct rm_stack_slot *rm_slots_at(uint32_t index);
 
-/** The slot of a thread, or NULL; and marks it as named. */
+/** The slot of a thread, or NULL; marks it as named. */
 struct rm_stack_slot *rm_slots_find(uint32_t thread);
 
-/** A free slot for a thread, made if needed; NULL: there are too many threads, or no memory. */
+/** A free slot for a thread, allocated if needed; NULL: too many threads, or out of memory. */
 struct rm_stack_slot *rm_slots_take(uint32_t thread);
 
-/** Whether rm_slots_find() has named the slot since the last call. */
+/** Whether rm_slots_find() has returned the slot since the last call. */
 bool rm_slots_was_named(uint32_t index);
 
-/** What a signal about a slot carries. */
+/** The value that signals about a slot carry. */
 void *rm_slots_token(const struct rm_stack_slot *slot);
-/** The slot that a token is of, or NULL.  Async-signal-safe. */
+/** The slot of a token, or NULL.  Async-signal-safe. */
 struct rm_stack_slot *rm_slots_of_token(const void *token);
 
-/** Frees all; no handler looks at one. */
+/** Frees all; no handler may use them. */
 void rm_slots_free(void);
-/** Leaves all as it is: it is another process's, or looked at. */
+/** Leaves all allocated: they belong to another process, or are in use. */
 void rm_slots_forget(void);
 
 #endif

@@ -5,20 +5,19 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/hash.h"
 #include "base/map.h"
 #include "base/parse.h"
 #include "base/text.h"
 #include "os/proc_pid.h"
 
-#define MOST_MAPS 4096U /* of one process */
+#define MOST_MAPS 4096U /* per process */
 
 struct rm_spaces {
     struct rm_images *images;
     struct rm_space **all;
     size_t count, room;
     uint64_t latest_code;
-    struct rm_map map; /* of `all`, by number of the process */
+    struct rm_map map; /* index into `all` by pid */
 };
 
 /* ---- the table --------------------------------------------------------------------------- */
@@ -93,7 +92,7 @@ static bool grow(struct rm_spaces *spaces)
     return all != NULL;
 }
 
-/* As it begins; the room for what it maps stays. */
+/* Initializes a process; the memory for its mappings is kept. */
 static void begin(struct rm_spaces *spaces, struct rm_space *space, uint32_t pid)
 {
     forget_code(space);
@@ -109,7 +108,7 @@ static void begin(struct rm_spaces *spaces, struct rm_space *space, uint32_t pid
     };
 }
 
-/* A new one, or the old one of this number, which was settled. */
+/* A new entry, or the settled entry with this pid. */
 static struct rm_space *take(struct rm_spaces *spaces, uint32_t pid)
 {
     struct rm_space *space = rm_spaces_find(spaces, pid);
@@ -135,7 +134,7 @@ void rm_spaces_visit(struct rm_spaces *spaces, rm_space_visit_fn visit, void *co
     }
 }
 
-/* The table has no way to take one number out: it is made anew. */
+/* The map cannot remove a key, so it is built again. */
 void rm_spaces_forget(struct rm_spaces *spaces, int64_t before_ns, rm_space_visit_fn settle,
                       void *context)
 {
@@ -159,9 +158,9 @@ void rm_spaces_forget(struct rm_spaces *spaces, int64_t before_ns, rm_space_visi
     }
 }
 
-/* ---- what is mapped ---------------------------------------------------------------------- */
+/* ---- mappings ---------------------------------------------------------------------------- */
 
-/* The first that ends behind the address. */
+/* Index of the first mapping that ends after the address. */
 static size_t place_of(const struct rm_space *space, uint64_t address)
 {
     size_t low = 0, high = space->map_count;
@@ -198,7 +197,7 @@ static bool reserve_maps(struct rm_space *space, size_t count)
     return true;
 }
 
-/* What it lies over is gone, or the part of it. */
+/* Adds a mapping, which replaces overlapped parts of others. */
 static void add_map(struct rm_space *space, const struct rm_space_map *map)
 {
     size_t at = place_of(space, map->start);
@@ -207,7 +206,7 @@ static void add_map(struct rm_space *space, const struct rm_space_map *map)
     }
     if (at < space->map_count && space->maps[at].start < map->start) {
         struct rm_space_map *under = &space->maps[at];
-        if (under->end > map->end) { /* on both sides something is left */
+        if (under->end > map->end) { /* a part on both sides remains */
             memmove(under + 1, under, (space->map_count - at) * sizeof *under);
             space->map_count++;
         }
@@ -249,7 +248,7 @@ static void note_map(struct rm_spaces *spaces, struct rm_space *space,
     space->code = ++spaces->latest_code;
 }
 
-/* ---- what becomes of processes ----------------------------------------------------------- */
+/* ---- ends of processes ------------------------------------------------------------------- */
 
 static void set_name(struct rm_space *space, const char *name)
 {
@@ -313,7 +312,7 @@ void rm_spaces_note(struct rm_spaces *spaces, const struct rm_tree_record *recor
     }
 }
 
-/* ---- one that runs already --------------------------------------------------------------- */
+/* ---- running processes ------------------------------------------------------------------- */
 
 void rm_space_rename(struct rm_space *space, const struct rm_root *root, struct rm_scratch *scratch)
 {

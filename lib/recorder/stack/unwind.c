@@ -15,13 +15,13 @@
 #include "os/library.h"
 
 /*
- * libunwind in its form for other processes: it asks us for memory, registers and unwind tables.
- * The local form asks the loader for the tables, whose lock may be held by a thread that waits for
- * the allocator, whose lock may be held by the thread that was interrupted.
+ * libunwind's interface for other processes is used: it gets memory, registers and unwind tables
+ * from callbacks. The local interface asks the loader for tables.  The loader's lock may be held
+ * by a thread waiting for the allocator, whose lock may be held by the interrupted thread.
  */
 #define TEXT_(x) #x
 #define TEXT(x)  TEXT_(x)
-/* Bytes of stack that following one takes; twice what was seen. */
+/* Bytes of stack used by unwinding; twice the highest observed. */
 #define LEAST_ROOM 4096U
 
 #define NAME(f) "_U" TEXT(UNW_TARGET) "_" #f
@@ -170,8 +170,8 @@ static pthread_once_t open_once = PTHREAD_ONCE_INIT;
 static resmon_status open_status;
 static char open_error[RM_ERROR_TEXT_BYTES];
 
-/* libunwind sets up its locks and pools with the first cursor: here, and not in a handler that
- * others run at the same time. */
+/* libunwind initializes its locks and pools with the first cursor: here, not in concurrent
+ * handlers. */
 static void set_up_library(void)
 {
     static const struct rm_perf_record nowhere;
@@ -195,7 +195,7 @@ static resmon_status open_library(void)
     if (status != RESMON_OK) {
         return status;
     }
-    rm_kept_hold_standard(); /* it makes a pipe */
+    rm_kept_hold_standard(); /* libunwind opens a pipe */
     space = libunwind.create_addr_space(&accessors, 0);
     if (space != NULL) {
         set_up_library();
@@ -220,20 +220,20 @@ resmon_status rm_unwind_open(void)
 
 /* ---- follow ----------------------------------------------------------------------------- */
 
-/* Rows of a function's unwind table, one after the other: less than 0 ends it. */
-static int take_recipe(void *argument, void *state, size_t bytes, unw_word_t start, unw_word_t end)
+/* Copies the rows of a function's unwind table to the cache entry; less than 0 ends it. */
+static int copy_step(void *argument, void *state, size_t bytes, unw_word_t start, unw_word_t end)
 {
     struct rm_unwind *unwind = argument;
-    if (unwind->wanted < start || unwind->wanted >= end || bytes > sizeof unwind->recipe) {
+    if (unwind->wanted < start || unwind->wanted >= end || bytes > sizeof unwind->step) {
         return 0;
     }
-    memcpy(unwind->recipe, state, bytes);
-    unwind->recipe_bytes = bytes;
+    memcpy(unwind->step, state, bytes);
+    unwind->step_bytes = bytes;
     return -1;
 }
 
 #if defined(__x86_64__)
-/* The word may be the frame pointer, which then points to it. */
+/* The pushed word may be the frame pointer, which then points to it. */
 static int leave_trampoline(struct rm_unwind *unwind, unw_cursor_t *cursor)
 {
     uint64_t registers[RM_PERF_REGISTERS] = {0};
@@ -271,36 +271,36 @@ static int step_without_table(struct rm_unwind *unwind, unw_cursor_t *cursor, ui
 }
 
 /*
- * To the caller.  libunwind's own step looks the table up, runs its program, and has a cache of
- * that whose lock costs two system calls a frame; these recipes are what it would find there.  Code
- * without a table is left to its step, which has some guesses.
+ * Steps to the caller.  libunwind's own step looks the table up, runs its program, and has a
+ * cache whose lock costs two system calls per frame; our cache has the same rows.  For code
+ * without a table, libunwind's step is used, which has heuristics.
  */
 static int step_from(struct rm_unwind *unwind, unw_cursor_t *cursor, uint64_t address)
 {
     struct rm_unwind_table table = {.moved = address};
-    struct rm_recipes *recipes =
-        unwind->code != NULL ? unwind->code->recipes : unwind->foreign->recipes;
+    struct rm_unwind_cache *cache =
+        unwind->code != NULL ? unwind->code->cache : unwind->foreign->cache;
     if (unwind->code == NULL && !find_table(unwind, address, &table)) {
         return step_without_table(unwind, cursor, address);
     }
     address = table.moved;
-    void *recipe = recipes != NULL ? rm_recipes_find(recipes, address) : NULL;
-    if (recipe != NULL) {
-        return libunwind.apply_reg_state(cursor, recipe);
+    void *step = cache != NULL ? rm_unwind_cache_find(cache, address) : NULL;
+    if (step != NULL) {
+        return libunwind.apply_reg_state(cursor, step);
     }
     unwind->wanted = address;
-    unwind->recipe_bytes = 0;
-    (void)libunwind.reg_states_iterate(cursor, take_recipe, unwind);
-    if (unwind->recipe_bytes == 0) {
+    unwind->step_bytes = 0;
+    (void)libunwind.reg_states_iterate(cursor, copy_step, unwind);
+    if (unwind->step_bytes == 0) {
         return libunwind.step(cursor);
     }
-    if (recipes != NULL) {
-        rm_recipes_add(recipes, address, unwind->recipe, unwind->recipe_bytes);
+    if (cache != NULL) {
+        rm_unwind_cache_add(cache, address, unwind->step, unwind->step_bytes);
     }
-    return libunwind.apply_reg_state(cursor, unwind->recipe);
+    return libunwind.apply_reg_state(cursor, unwind->step);
 }
 
-/* What a handler of the program on an alternate stack left of it; below, there is no guard. */
+/* Whether the program's alternate signal stack has enough space: it has no guard page. */
 static bool has_room(const ucontext_t *context)
 {
     uintptr_t here = (uintptr_t)__builtin_frame_address(0);
@@ -322,7 +322,7 @@ struct rm_unwound rm_unwind_follow(struct rm_unwind *unwind, const struct rm_vie
     struct rm_unwound unwound = {.depth = 0};
     unw_cursor_t *cursor = (unw_cursor_t *)(void *)unwind->cursor;
     unw_word_t ip = 0;
-    bool is_call = false; /* the innermost is where the thread was, and not a call */
+    bool is_call = false; /* the innermost address is the current instruction, not a call */
     rm_view_begin(&unwind->view, start);
     if (start->context != NULL && !has_room(start->context)) {
         return follow_nothing(&unwind->view, ret_addresses);
@@ -338,7 +338,7 @@ struct rm_unwound rm_unwind_follow(struct rm_unwind *unwind, const struct rm_vie
         is_call = libunwind.is_signal_frame(cursor) <= 0;
         result = step_from(unwind, cursor, address);
         if (result == 0) {
-            return unwound; /* the outermost */
+            return unwound; /* the outermost frame */
         }
     }
     unwound.is_broken = result < 0;

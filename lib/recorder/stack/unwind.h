@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Owns following a stack, from the registers of a thread outwards: in a signal handler on that very
- * thread, or of a copy of the top of its stack.  No lock of the loader, no allocation.
+ * Owns unwinding a stack, from a thread's registers outwards: in a signal handler on that
+ * thread, or in a copy of the top of its stack.  Uses no lock of the loader, and no allocation.
  */
 #ifndef RM_STACK_UNWIND_H
 #define RM_STACK_UNWIND_H
@@ -17,47 +17,47 @@
 
 #define RM_UNWIND_CURSOR_WORDS 256
 
-/* The unwind table of what an address is in.  `moved` is what tables and recipes know the address
- * by: of this process the address itself. */
+/* The unwind table for an address.  `moved` is the address used by tables and the cache; for this
+ * process it is the address itself. */
 struct rm_unwind_table {
     uint64_t moved;
-    uint64_t start, end;              /* of the code, as `moved` is */
-    uint64_t header, rows, row_count; /* of .eh_frame_hdr; 0: there is none */
+    uint64_t start, end;              /* of the code, in `moved` addresses */
+    uint64_t header, rows, row_count; /* of .eh_frame_hdr; 0: none */
 };
 
 /* Code of another process. */
 struct rm_unwind_foreign {
     bool (*find)(const void *context, uint64_t address, struct rm_unwind_table *ret_table);
-    /* Whether it is in code without a table that pushes one word, if any the frame pointer, and
-     * calls on: Python's, one for each function (Python/asm_trampoline.S). */
+    /* Whether the address is in code without a table that pushes at most the frame pointer, and
+     * calls: Python's trampolines, one per function (Python/asm_trampoline.S). */
     bool (*is_trampoline)(const void *context, uint64_t address);
     const void *context;
-    struct rm_recipes *recipes; /* by moved addresses; NULL: none are kept */
+    struct rm_unwind_cache *cache; /* unwind cache by `moved` addresses; NULL: none */
 };
 
-/* What following a stack works in: one per thread, not on its stack. */
+/* Working memory for unwinding: one per thread, not on its stack. */
 struct rm_unwind {
-    const struct rm_code *code;              /* of this process; NULL: */
-    const struct rm_unwind_foreign *foreign; /* of another */
+    const struct rm_code *code;              /* code of this process, or NULL */
+    const struct rm_unwind_foreign *foreign; /* code of another process */
     struct rm_view view;
-    uint64_t wanted; /* while a recipe is looked for: of this address */
-    size_t recipe_bytes;
-    unsigned char recipe[RM_RECIPE_BYTES];
+    uint64_t wanted; /* address whose cache entry is being computed */
+    size_t step_bytes;
+    unsigned char step[RM_UNWIND_STEP_BYTES];
     uint64_t cursor[RM_UNWIND_CURSOR_WORDS];
 };
 
-/* What was followed. */
+/* Result of unwinding. */
 struct rm_unwound {
     uint32_t depth;
-    bool is_cut;    /* there was more than room */
-    bool is_broken; /* it could not be followed to its end */
+    bool is_cut;    /* there were more frames than capacity */
+    bool is_broken; /* the outermost frame was not reached */
 };
 
-/** Loads what it needs.  RESMON_ENOTSUP with the reason.  Once; repeated calls are quick. */
+/** Loads the library.  RESMON_ENOTSUP with the reason.  Repeated calls are no-ops. */
 RM_SHARED resmon_status rm_unwind_open(void);
 
 /**
- * Addresses from the innermost outwards; of callers that of the last byte of the call.
+ * Addresses from the innermost outwards; for callers, that of the last byte of the call.
  * Async-signal-safe.
  */
 struct rm_unwound rm_unwind_follow(struct rm_unwind *unwind, const struct rm_view_start *start,

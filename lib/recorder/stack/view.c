@@ -12,18 +12,18 @@
 #include "base/compiler.h"
 #include "base/status.h"
 
-/* What lies so far above a stack's copy is taken for the rest of it. */
+/* Memory up to this far above a sample's copy belongs to the same stack. */
 #define MOST_STACK (UINT64_C(1) << 20)
 
 /* ---- memory ----------------------------------------------------------------------------- */
 
-/* A copy by the kernel: where nothing is mapped, it fails and does not trap.  By the number of the
- * thread: that of the process has no memory any more when the main thread has ended. */
+/* Copied by the kernel, which fails for unmapped memory instead of trapping.  By thread id, since
+ * the process id has no memory when the main thread has ended. */
 static bool read_memory(uint64_t address, void *target, size_t bytes)
 {
     struct iovec to = {target, bytes};
     struct iovec from = {(void *)(uintptr_t)address, bytes}; // NOLINT(performance-no-int-to-ptr)
-    /* Not the C library's function: a sanitizer that watches it would take this for an access. */
+    /* Not the C library's function, which sanitizers would check as an access. */
     return syscall(SYS_process_vm_readv, (pid_t)syscall(SYS_gettid), &to, 1UL, &from, 1UL, 0UL) ==
            (long)bytes;
 }
@@ -54,7 +54,7 @@ static const struct rm_view_window *window_of(struct rm_view *view, uint64_t add
     return window;
 }
 
-/* Words need not be aligned, and may lie across two windows. */
+/* Words need not be aligned, and may be in two windows. */
 static bool read_windows(struct rm_view *view, uint64_t address, uint64_t *ret_value)
 {
     unsigned char bytes[sizeof *ret_value];
@@ -88,7 +88,7 @@ static void note(const struct rm_view *view, uint64_t where, uint64_t value)
     log->reads[log->count++].value = value;
 }
 
-/* Of the copy that the kernel made; false: the memory itself has to do. */
+/* From the kernel's copy; false: read the memory itself. */
 static bool read_copy(struct rm_view *view, uint64_t address, uint64_t *ret_value)
 {
     const struct rm_perf_record *sample = view->start.sample;
@@ -130,8 +130,8 @@ resmon_status rm_view_try(void)
 /* ---- registers -------------------------------------------------------------------------- */
 
 #if defined(__x86_64__)
-/* By libunwind's numbers, which are those of DWARF: rax, rdx, rcx, rbx, rsi, rdi, rbp, rsp, r8 ...
- * r15, rip; where they are in a context, and in a sample of the kernel. */
+/* By libunwind's numbers, which are DWARF's: rax, rdx, rcx, rbx, rsi, rdi, rbp, rsp, r8 ... r15,
+ * rip; their positions in a context, and in a sample. */
 static const int of_context[] = {REG_RAX, REG_RDX, REG_RCX, REG_RBX, REG_RSI, REG_RDI,
                                  REG_RBP, REG_RSP, REG_R8,  REG_R9,  REG_R10, REG_R11,
                                  REG_R12, REG_R13, REG_R14, REG_R15, REG_RIP};
@@ -144,7 +144,7 @@ static uint64_t in_context(const ucontext_t *context, size_t number)
     return (uint64_t)context->uc_mcontext.gregs[of_context[number]];
 }
 #elif defined(__aarch64__)
-/* x0 ... x30, sp, pc: in the same order everywhere. */
+/* x0 ... x30, sp, pc, in the same order in all structures. */
 static const int of_sample[] = {0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13, 14, 15, 16,
                                 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32};
 #define STACK_POINTER       31
@@ -208,7 +208,7 @@ void rm_view_begin(struct rm_view *view, const struct rm_view_start *start)
     }
 }
 
-/* What its words have come to, the log does not tell. */
+/* The log does not record how these registers were computed. */
 void rm_view_move(struct rm_view *view, const uint64_t registers[RM_PERF_REGISTERS])
 {
     memcpy(view->elsewhere, registers, sizeof(uint64_t) * RM_PERF_REGISTERS);

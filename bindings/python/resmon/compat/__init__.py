@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The old tools' names for things, over libresmon: change the import, and the script runs on.
+"""The interfaces of older tools on top of libresmon: with another import, a script works unchanged.
 
     from reseng.monitor import ResourceMonitor     ->  from resmon.compat.reseng import ResourceMonitor
     from memory_profiler import memory_usage       ->  from resmon.compat.memory_profiler import memory_usage
@@ -7,12 +7,12 @@
     from codecarbon import EmissionsTracker        ->  from resmon.compat.codecarbon import EmissionsTracker
     from common.perf import PerformanceMetrics...  ->  from resmon.compat.perf import PerformanceMetricsCollector
 
-What they meant is kept, their defects are not: each module says where its answers differ.
+Each module lists where its results differ from those of the tool, whose defects are not reproduced.
 """
 from ..monitor import Monitor
 
 
 class OwnMonitor(Monitor):
-    """One whose options its user has not chosen."""
+    """A monitor whose options the user has not chosen: it gives no warnings about them."""
 
     _warns = False

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 """codecarbon: EmissionsTracker, OfflineEmissionsTracker, track_emissions.
 
-Differences: counters that can be read are read without root's help or say why not; start and stop take milliseconds;
-no server is asked where the machine stands: say it (country_iso_code, or the variables that codecarbon has), else it is
-the world's average.  Options that are about its servers, loggers and other outputs are taken and mean nothing.
+Differences: counters are read without root if they are readable, or there is a reason; start and stop take milliseconds;
+no server is queried for the location of the machine: without country_iso_code or the variables of codecarbon, it is the
+world average.  Options about servers, loggers and other outputs are accepted and ignored.
 """
 import functools
 import os
@@ -16,8 +16,8 @@ from ..results import nearest
 __all__ = ["EmissionsTracker", "OfflineEmissionsTracker", "track_emissions"]
 
 
-# Of codecarbon 3, beside those that EmissionsTracker names.
-_WITHOUT_MEANING = frozenset((
+# Options of codecarbon 3 that are ignored.
+_IGNORED = frozenset((
     "api_call_interval", "api_endpoint", "api_key", "co2_signal_api_token", "electricitymaps_api_token",
     "emissions_endpoint", "experiment_id", "experiment_name", "force_cpu_power", "force_mode_cpu_load", "force_ram_power",
     "gpu_ids", "log_level", "logging_logger", "on_csv_write", "output_handlers", "output_methods", "prometheus_url",
@@ -25,18 +25,18 @@ _WITHOUT_MEANING = frozenset((
     "allow_multiple_runs", "country_2letter_iso_code", "default_cpu_power", "logger_preamble", "tracking_pid"))
 
 
-_OPTIONS = (*_WITHOUT_MEANING, "project_name", "measure_power_secs", "output_dir", "output_file", "save_to_file",
+_OPTIONS = (*_IGNORED, "project_name", "measure_power_secs", "output_dir", "output_file", "save_to_file",
             "tracking_mode", "country_iso_code", "region", "cloud_provider", "cloud_region", "pue", "wue",
             "force_carbon_intensity_g_co2e_kwh")
 
 
 class EmissionsData:
-    """The figures of a run or task, by codecarbon's names: kg, kWh, s."""
+    """The values of a run or task, by codecarbon's names: kg, kWh, s."""
 
     def __init__(self, energy, seconds, process, since=None):
         parts = {name: (part.tree_j if process else part.node_j) for name, part in energy.parts.items()}
         grams = energy.tree_gco2eq if process else energy.node_gco2eq
-        if since is not None and since.emissions == since.emissions:  # counters have begun to count
+        if since is not None and since.emissions == since.emissions:  # not NaN: the counters were read
             grams -= since.emissions * 1000
         self._joules = {name: joules for name, joules in parts.items() if joules == joules}
         before = since._joules if since is not None else {}
@@ -66,7 +66,7 @@ class EmissionsTracker:
         self._name = project_name or "codecarbon"
         self._place = {name: value for name, value in place.items() if value is not None}
         self._monitor = None
-        unknown = sorted(set(ignored) - _WITHOUT_MEANING)
+        unknown = sorted(set(ignored) - _IGNORED)
         if unknown:
             raise ArgumentTypeError(f"EmissionsTracker has no option {unknown[0]!r}{nearest(unknown[0], _OPTIONS, '')}")
         self.final_emissions = self.final_emissions_data = None
@@ -83,7 +83,7 @@ class EmissionsTracker:
         return EmissionsData(self._monitor.energy, seconds, self._process, since)
 
     def start_task(self, task_name=None):
-        """Begins a task; the tracker, if it has not begun."""
+        """Begins a task; starts the tracker first, if it is new."""
         if self._monitor is None:
             self.start()
         self._monitor.sample_now()
@@ -93,7 +93,7 @@ class EmissionsTracker:
         self._monitor.tag(f"task {name}")
 
     def stop_task(self, task_name=None):
-        """The figures of a task; without a name, of the one that began last."""
+        """Ends a task, and returns its values; default: the task that began last."""
         name = next(reversed(self._tasks), None) if task_name is None else task_name
         if name not in self._tasks:
             raise StateError(f"stop_task: no task {task_name!r} has begun{nearest(str(name), map(str, self._tasks), '')}"
@@ -118,7 +118,7 @@ class EmissionsTracker:
 
     @property
     def run(self):
-        """What libresmon knows: power over time, scopes, sources."""
+        """The run of libresmon: power over time, scopes, sources."""
         return self._monitor.snapshot()
 
     def __repr__(self):
@@ -133,12 +133,11 @@ class EmissionsTracker:
 
 
 class OfflineEmissionsTracker(EmissionsTracker):
-    """The same: nothing here asks a network."""
+    """The same as EmissionsTracker, which uses no network."""
 
 
 def track_emissions(fn=None, offline=False, **options):
-    """Decorator: a tracker around each call.  With ``offline=True``, as of codecarbon, the place is said here; nothing asks a
-    network in either case."""
+    """Decorator: a tracker around each call.  ``offline`` is accepted as in codecarbon; no network is used in either case."""
     if fn is None:
         return functools.partial(track_emissions, offline=offline, **options)
     function = fn

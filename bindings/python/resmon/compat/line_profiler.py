@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """line_profiler: profile, LineProfiler.
 
-Differences: no kernprof is needed, recursion does not count time twice, and what was decorated is always profiled:
-enable() and disable() are there, and do nothing.
+Differences: kernprof is not needed, recursion does not count time twice, and decorated functions are always profiled:
+enable() and disable() do nothing.
 """
 from ..lines import print_lines, profile_lines
 
@@ -10,7 +10,7 @@ __all__ = ["LineProfiler", "print_lines", "profile"]
 
 
 class LineProfiler:
-    """A decorator, as there; ``print_stats()`` prints what its functions took."""
+    """A decorator; ``print_stats()`` prints the tables of its functions."""
 
     def __init__(self, *functions):
         self.functions = []
@@ -23,7 +23,7 @@ class LineProfiler:
         return wrapped
 
     def add_function(self, function):
-        """There, calls of the very function are seen; here it is the decorated one that must be called."""
+        """Not supported: the profiler cannot observe calls of the original function, only of the decorated one."""
         raise NotImplementedError(f"decorate {function.__name__}, or call what profiler({function.__name__}) returns: "
                                   "libresmon does not look into functions that it was not given to wrap")
 

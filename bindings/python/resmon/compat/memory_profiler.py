@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 """memory_profiler: profile, memory_usage.
 
-Differences: the function runs exactly once, with any arguments; the maximum is the kernel's own mark, so that no peak
-between two samples is missed; MiB are MiB; ``profile`` prints its tables at the end of the program and not after each call.
-``timestamps`` and ``stream`` are not there: resmon.Monitor has both, as to_pandas() and csv=.
+Differences: the function runs exactly once, with any arguments; the maximum is the kernel's high-water mark, so no peak
+between two samples is missed; sizes are in MiB; ``profile`` prints its tables at exit and not after each call.
+``timestamps`` and ``stream`` are not supported: use to_pandas() and csv= of resmon.Monitor.
 """
 import os
 import time
@@ -56,7 +56,7 @@ def memory_usage(proc=-1, interval=0.1, timeout=None, timestamps=False, include_
     :param max_usage: only the maximum, which is exact for a function of this process
     :param retval: (usage, what the function returned)
     """
-    del multiprocess, backend, max_iterations  # include_children says it; there is one way; it runs once
+    del multiprocess, backend, max_iterations  # include_children replaces the first; the others have no effect
     if timestamps or stream is not None:
         raise NotImplementedError("timestamps and stream: resmon.Monitor has both, as to_pandas() and csv=")
     interval = max(interval, 0.001)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """lightgbm-benchmark's common.perf: PerformanceMetricsCollector, PerfReportPlotter.
 
-Differences: a collector's figures are over every sample and not over what thinning has left, and its totals are since
-the start and not since the boot; CPU hours end with the last report, and not when they are asked for.
+Differences: values are over all samples, also after samples were thinned out; totals are since the start and not since
+the boot; CPU hours end with the last report, and not at the time of the call.
 """
 import json
 import os
@@ -15,7 +15,7 @@ from ..run import parse
 
 __all__ = ["PerformanceMetricsCollector", "PerfReportPlotter"]
 
-_INTERVAL_S = 1.0  # perf.py's: what the first report is of
+_INTERVAL_S = 1.0  # period of perf.py's first report
 
 
 class PerformanceMetricsCollector:
@@ -36,18 +36,18 @@ class PerformanceMetricsCollector:
 
     @property
     def run(self):
-        """What libresmon knows."""
+        """The run of libresmon."""
         return self._monitor.snapshot()
 
     @property
     def perf_reports(self):
-        """The reports, in their own shape; those of the run so far before finalize()."""
+        """The reports in the format of perf.py; before finalize(), of the run so far."""
         reports, = formats.write([self._finished or self._monitor], "perf_reports").values()
         return reports
 
 
 def _figures_of(node, reports):
-    """The 18 values of plain reports: their totals are since the boot, and this machine has the CPUs."""
+    """Returns the 18 values of plain reports, with totals since the boot and the number of CPUs of this machine."""
     document, = formats.read({str(node): reports})
     figures = parse(json.dumps(document)).figures
     hours = (reports[-1]["timestamp"] - reports[0]["timestamp"] + _INTERVAL_S) * (os.cpu_count() or 1) / 3600
@@ -61,7 +61,7 @@ def _figures_of(node, reports):
 
 
 class PerfReportPlotter:
-    """Collects the reports of all nodes, and logs the 18 figures of each to ``metrics_logger.log_metric``."""
+    """Collects the reports of all nodes, and logs the 18 values of each to ``metrics_logger.log_metric``."""
 
     def __init__(self, metrics_logger):
         self.all_reports = {}
@@ -79,14 +79,14 @@ class PerfReportPlotter:
         return perf_report_file_path
 
     def add_perf_reports(self, perf_reports, node):
-        """A set of reports from a node, or the collector itself, which knows more: the CPUs, and every sample."""
+        """Adds the reports of a node, or its collector, which also has the number of CPUs and all samples."""
         if isinstance(perf_reports, PerformanceMetricsCollector):
             self._figures[node] = perf_reports.run.figures
             perf_reports = perf_reports.perf_reports
         self.all_reports[node] = perf_reports
 
     def report_nodes_perf(self):
-        """One value of each figure per node, with the node as the step."""
+        """Logs one value of each metric per node, with the node as the step."""
         for node, reports in self.all_reports.items():
             figures = self._figures.get(node)
             if figures is None:

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: MIT
 """reseng.monitor: ResourceMonitor, log_start_finish.
 
-Differences: no process of its own that blocks when a pipe is full; ``start()`` has sampled when it returns; rates are
-over the time that really passed; memory does not grow with the run.  The first row has no rates (NaN, where theirs was 0):
-nothing had passed yet.
+Differences: there is no process that blocks when a pipe is full; ``start()`` returns after the first sample; rates use
+the measured time; memory does not grow with the run.  The first row has no rates: NaN, where reseng has 0.
 """
 import json
 import os
@@ -16,7 +15,7 @@ from ..wrappers import log_start_finish
 
 __all__ = ["ResourceMonitor", "log_start_finish"]
 
-# Their column: our metric, and the series of it.  The rates are of the process, as there.
+# Columns of reseng: metric and series.  Rates are of the process, as in reseng.
 _COLUMNS = {"cpu": ("proc.cpu.percent", "value"), "memory": ("proc.mem.rss", "value"),
             "read_bytes": ("proc.io.read_bytes", "mean"), "read_chars": ("proc.io.read_chars", "mean"),
             "write_bytes": ("proc.io.write_bytes", "mean"), "write_chars": ("proc.io.write_chars", "mean")}
@@ -34,14 +33,14 @@ class ResourceMonitor:
         self._frame = None
 
     def start(self):
-        """Starts; again after stop, too."""
+        """Starts; also again after stop()."""
         own = self.pid == os.getpid()
         self._run = self._frame = None
         self._monitor = OwnMonitor(interval=self.interval, pid=None if own else self.pid, rows=65536,
                                 domains="process").start()
 
     def stop(self):
-        """Stops; df is there then."""
+        """Stops; then df has the samples."""
         self._monitor.stop()
         self._run = self._monitor.snapshot()
 
@@ -74,14 +73,14 @@ class ResourceMonitor:
         self._run.plot("cpu", "memory", "read", "write")
 
     def dump(self, filepath):
-        """Writes tags and samples in its own shape."""
+        """Writes tags and samples in the format of reseng."""
         from .. import formats
         with written(filepath) as (file, _):
             file.write(json.dumps(formats.write([self._run], "reseng")).encode())
 
     @classmethod
     def load(cls, filepath):
-        """What dump wrote, here or there."""
+        """Loads a file of dump(), of this class or of reseng."""
         loaded = cls()
         loaded._run = load(filepath)
         start = loaded._run.info.start_realtime_ns / 1e9

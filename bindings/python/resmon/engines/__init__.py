@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Workers of Dask, Ray and Spark as the ranks of one run, and their tasks as scopes.
 
-A monitor in each worker process keeps a recording in a directory that all nodes see.  It survives whatever ends the worker:
-all of it on a file system of this machine, on one of the network what was copied last, a minute ago at most.
-``resmon.merge(directory)`` makes one run of them, also while they work::
+A monitor in each worker process writes a recording to a directory that is visible on all nodes.  It survives any end of
+the worker: completely on a local file system; on a network file system it is at most a minute old.
+``resmon.merge(directory)`` merges the recordings into one run, also while the workers run::
 
     client.register_plugin(resmon.engines.dask.Plugin("job"))        # Dask: nothing else
 
@@ -23,7 +23,7 @@ from ..scopes import name_of, scope
 
 _MODULES = frozenset(("dask", "ray", "spark"))
 _lock = threading.Lock()
-_observed: dict[tuple[int, str], Monitor] = {}  # by process and directory: a child that was forked has none
+_observed: dict[tuple[int, str], Monitor] = {}  # by process and directory: a forked child has none
 
 
 def __getattr__(name):
@@ -33,14 +33,14 @@ def __getattr__(name):
 
 
 def new_job(engine):
-    """A name that all workers of one computation share, for who is in no batch job."""
+    """Returns a name for all workers of one computation, if there is no batch job."""
     return f"{engine}-{uuid.uuid4().hex[:12]}"
 
 
 def observe(directory, job, **options):
-    """The monitor of this process, which begins with the first call; its recording is in the directory.
+    """Returns the monitor of this process, which the first call starts; its recording is in the directory.
 
-    ``job`` tells which workers belong together, where no batch system does. Options are those of a Monitor.
+    ``job`` is the name that the workers share if there is no batch system. Options are those of a Monitor.
     """
     key = os.getpid(), os.path.abspath(directory)
     with _lock:
@@ -55,7 +55,7 @@ def observe(directory, job, **options):
 
 
 def task(function):
-    """The function, in a scope of its name: on whichever worker it runs, as it is pickled with nothing but its code."""
+    """Decorator: runs the function in a scope of its name, on any worker, as it can be pickled."""
     name = name_of(function)
 
     @functools.wraps(function)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Dask: a plugin, by which each worker is a rank, and each kind of task a scope of the thread that executes it."""
+"""Dask: a plugin that makes each worker a rank, and each kind of task a scope of the thread that executes it."""
 from _thread import get_ident
 
 from dask.utils import key_split
@@ -10,7 +10,7 @@ from . import new_job, observe
 
 
 class _Threads(dict):
-    """Which task each thread of a worker executes, as the worker notes it, in that thread, at its begin and end."""
+    """The task of each thread of a worker. The worker sets and deletes items in the thread, when a task begins and ends."""
 
     def __init__(self, active):
         super().__init__(active)
@@ -21,7 +21,7 @@ class _Threads(dict):
             self._open.pop(thread).__exit__(None, None, None)
 
     def __setitem__(self, thread, key):
-        self._leave(thread)  # a task that has ended its thread's work by SystemExit
+        self._leave(thread)  # the previous task ended by SystemExit
         if thread == get_ident():
             self._open[thread] = scope(key_split(key) or "task")
             self._open[thread].__enter__()
@@ -33,11 +33,11 @@ class _Threads(dict):
 
 
 class Plugin(WorkerPlugin):
-    """``client.register_plugin(Plugin("job"))``: recordings of all workers, in a directory that they all see.
+    """``client.register_plugin(Plugin("job"))``: recordings of all workers, in a directory that is visible to all of them.
 
-    Tasks have their prefix as name ("sum", "read-parquet"). Those that are coroutines are no scopes, as the loop of the
-    worker runs them between others. The recordings are whole when the client has unregistered the plugin, or the workers
-    have ended. Options are those of a Monitor.
+    The scope of a task has its prefix as name ("sum", "read-parquet"). Tasks that are coroutines are no scopes, because
+    the event loop of the worker interleaves them. The recordings are complete when the client has unregistered the
+    plugin, or the workers have ended. Options are those of a Monitor.
     """
 
     name = "resmon"
@@ -46,12 +46,12 @@ class Plugin(WorkerPlugin):
         self.directory, self.job, self.options = directory, job or new_job("dask"), options
 
     def setup(self, worker):
-        """On the worker, when it starts or the plugin comes."""
+        """Called on the worker when it starts, or when the plugin is registered."""
         self._monitor = observe(self.directory, self.job, **self.options)
         worker.active_threads = _Threads(worker.active_threads)
 
     def teardown(self, worker):
-        """When it stops, or the plugin goes."""
+        """Called on the worker when it stops, or when the plugin is unregistered."""
         worker.active_threads = dict(worker.active_threads)
         if self._monitor.info.state == "running":  # workers of one process share it
             self._monitor.stop()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Ray: what a worker process does first, by which each is a rank; tasks and methods of actors are scopes by ``@task``.
+"""Ray: a setup hook makes each worker process a rank; ``@task`` makes scopes of tasks and methods of actors.
 
 ::
 
@@ -15,9 +15,10 @@ __all__ = ["runtime_env", "task"]
 
 
 def runtime_env(directory, job=None, **options):
-    """For ray.init(): recordings of all workers, in a directory that all nodes see. Options are those of a Monitor.
+    """Returns a runtime_env for ray.init(): all workers write recordings to a directory that is visible on all nodes.
 
-    Ray ends its workers by a signal: their runs are "interrupted", and end with what was recorded last.
+    Ray ends its workers by a signal: their runs are "interrupted", and end with the last recorded sample. Options are
+    those of a Monitor.
     """
     name = job or new_job("ray")
 

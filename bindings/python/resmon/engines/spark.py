@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Spark: functions that executors run, each in a scope of its name; each Python worker is a rank."""
+"""Spark: functions of executors run in a scope of their name; each Python worker is a rank."""
 import functools
 
 from ..scopes import name_of, scope
@@ -14,11 +14,11 @@ def _in_scope(name, rows):
 
 
 def observed(function, directory, job=None, name=None, **options):
-    """The function, for mapPartitions() and the like: the first on a Python worker begins its monitor, whose recording
-    is in a directory that all nodes see.
+    """Wraps a function for mapPartitions() and similar methods.
 
-    What it returns as an iterator is in the scope until Spark has taken the last row. Spark ends its workers by a signal:
-    their runs are "interrupted", and end with what was recorded last. Options are those of a Monitor.
+    The first call on a Python worker starts its monitor, whose recording is in a directory that is visible on all nodes.
+    An iterator that the function returns is in the scope until Spark has taken the last row. Spark ends its workers by a
+    signal: their runs are "interrupted", and end with the last recorded sample. Options are those of a Monitor.
     """
     job, name = job or _job, name or name_of(function)
 

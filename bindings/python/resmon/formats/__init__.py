@@ -5,7 +5,7 @@
     reseng        what reseng.monitor.ResourceMonitor dumps, one run
     perf_reports  the reports of lightgbm-benchmark's common/perf.py, one run for each node
 
-Each tool has a module with a table of its fields: which metric a field is.  converter.py does the rest.
+Each tool has a module with a table that maps its fields to metrics.  converter.py does the conversion.
 """
 from ..errors import FormatError
 from . import perf_reports, perfmon, reseng
@@ -28,8 +28,8 @@ def detect(document):
 def read(document):
     """Returns the run documents of what json.load() made of an old file; of a run document, itself.
 
-    A run document has readings alone; resmon.parse() computes the statistics.  What the file does not have is absent,
-    never 0.  FormatError says what is wrong, where.
+    A run document has readings only; resmon.parse() computes the statistics.  Values that the file does not have are
+    absent, never 0.  FormatError: the text has the error and its place.
     """
     shape = detect(document)
     if shape is None:
@@ -40,7 +40,7 @@ def read(document):
 def write(runs, shape):
     """Returns the old file of `shape` with the values of the runs; json.dump() makes it a file.
 
-    FormatError: the shape cannot hold them (reseng: one run), or the runs have none of its fields.
+    FormatError: the format cannot hold the runs (reseng: one run), or the runs have none of its fields.
     """
     if not isinstance(shape, str) or shape not in _MODULES:
         raise FormatError("shape is %r: expected one of %s" % (shape, ", ".join(SHAPES)))

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Converts between a run and the columns of an older tool's file, by the tool's table of fields.
 
-Old files come from other programs, versions and people: nothing in them is taken for what it should be, and each error
-names its place.  A run document that is made here has readings alone: rates, resets and statistics are the library's.
+All content of a file is checked, as it may come from any program or version; each error has its place in the file.  A run
+document that is made here has readings only: the library computes rates, resets and statistics.
 """
 import re
 import reprlib
@@ -16,10 +16,10 @@ FORMAT = "resmon-run"
 GAUGE = "gauge"
 SHARE = "share"  # a gauge of the time since the reading before
 COUNTER = "counter"
-RATE = "rate"  # a counter of which the file has the rate
+RATE = "rate"  # a counter; the file has its rate
 
-# In a file that was made of a run whose first row is later than its start: that start, in seconds since 1970.  The
-# older tools do not look at it.
+# Key for the start of the run, in seconds since 1970, in files that are written from a run whose first row is later.
+# The older tools ignore it.
 START_KEY = "resmon_start"
 
 _LARGEST = 10**24  # no value of a machine is as large; beyond it, products of values and times need not be finite
@@ -41,8 +41,8 @@ class Field(NamedTuple):
     over: int = 1
     rather: Tuple[str, ...] = ()  # metrics that are written if the run has them
     instead: Tuple[str, ...] = ()  # metrics that are written if it has no other
-    is_first_void: bool = False  # the file's first value is over no time: not read
-    part: str = ""  # of the file, with a source of its own: its values are samples only
+    is_first_void: bool = False  # the first value of the file covers no time, and is ignored
+    part: str = ""  # part of the file with a separate source: its values are only sampled
     remark: str = ""  # the reason of that source
 
 
@@ -56,7 +56,7 @@ class Table(NamedTuple):
     host: str = ""
     settings: dict = {}
     tags: tuple = ()  # (ns since 1970, label)
-    note: str = ""  # what to know of the values
+    note: str = ""  # remark about the values
 
 
 # ---- checks --------------------------------------------------------------------------------
@@ -88,7 +88,7 @@ def number(value, where):
 
 
 def numbers(values, where):
-    """Returns a list of numbers and None; the place of each is only made up if it is wrong."""
+    """Checks a list of numbers and None, and returns it; the text of a place is only made for an error."""
     for row, value in enumerate(values):
         if value is not None and (type(value) not in (int, float) or not 0 <= value < _LARGEST):
             number(value, "%s[%d]" % (where, row))
@@ -96,7 +96,7 @@ def numbers(values, where):
 
 
 def parse(text, where):
-    """Returns the number of a text; float() alone would take "nan", "1_0" and digits of all scripts."""
+    """Returns the number of a text; float() alone would accept "nan", "1_0" and digits of all scripts."""
     text = text.strip()
     if _INTEGER.fullmatch(text):
         return number(int(text), where)
@@ -106,7 +106,7 @@ def parse(text, where):
 
 
 def epoch_ns(value, where):
-    """Returns seconds since 1970 as nanoseconds, exactly: a double times 1e9 would be off by 100 ns."""
+    """Returns seconds since 1970 as nanoseconds, exactly: a double times 1e9 has an error of 100 ns."""
     if number(value, where) >= _LAST_SECOND:
         raise FormatError("%s is %s: expected seconds since 1970" % (where, shown(value)))
     numerator, denominator = value.as_integer_ratio()
@@ -169,7 +169,7 @@ def _column(tool, field):
 
 
 def _sources(tool, origin, fields, table):
-    """Returns a source for the file, and one for each part of it that is not as good."""
+    """Returns a source for the file, and one for each part with a lower quality."""
     reasons = {tool: ("measured", origin + ", which has no other values" + (table.note and "; " + table.note))}
     for field in fields:
         if field.part:
@@ -212,7 +212,7 @@ def row_times(run):
 
 
 def start_of(run, first_ns):
-    """Returns what says in a file when the run began, if it is before the first row."""
+    """Returns the entry START_KEY for a file, if the run began before the first row."""
     start = run.info.start_realtime_ns
     return {START_KEY: start / 1e9} if start < first_ns else {}
 
@@ -223,7 +223,7 @@ def instances(run, metric):
 
 
 def is_alone(run):
-    """Returns whether nothing says that the process had descendants."""
+    """Returns whether no sample shows descendants of the process."""
     return not any(value > 1 for instance in instances(run, "tree.processes")
                    for value in _series(run, "tree.processes", instance, "max"))
 
@@ -242,7 +242,7 @@ def _in_file(field, value):
 def values_of(run, field):
     """Returns the values of a field, one for each row; None if the run does not have it.
 
-    Of a row of several samples: of a level the last, of a share or a rate the mean.
+    For a row of several samples: the last value of a gauge or counter, the mean of a share or rate.
     """
     for metric in (*field.rather, field.metric, *field.instead):
         if metric.startswith("proc.") and field.level == "tree" and not is_alone(run):

@@ -9,7 +9,7 @@ from .converter import (COUNTER, GAUGE, SHARE, START_KEY, Field, Table, document
                         start_of, times_of, values_of)
 
 _MIB = 1048576
-_LEAD_NS = 10**9  # the time before a report that its shares are of, as perf.py asks for them
+_LEAD_NS = 10**9  # the period of a report's shares, as in perf.py
 _STACKED = "disks are counted as psutil does: stacked devices count twice"
 
 
@@ -22,7 +22,7 @@ def _mib(name, metric, **more):
 
 
 def _disk(name, direction):
-    # What was meant is written: each byte once.  What an old file has is psutil's count.
+    # Files are written with each byte counted once; files of perf.py have psutil's count.
     return _mib(name, "node.disk.all." + direction, rather=("node.disk." + direction,), part="disk", remark=_STACKED)
 
 
@@ -95,13 +95,13 @@ def _reports(run):
             continue
         report = {name: values[row] for name, values in held.items() if values[row] is not None}
         reports.append({**report, "timestamp": time_ns / 1e9})
-        if len(reports) == 1 and run.info.start_realtime_ns != time_ns - _LEAD_NS:  # else read() takes it so
+        if len(reports) == 1 and run.info.start_realtime_ns != time_ns - _LEAD_NS:  # otherwise read() computes the same start
             reports[0].update(start_of(run, time_ns))
     return reports
 
 
 def _nodes(runs):
-    """Returns the numbers of the nodes: perf.py has them as the steps of MLflow, never names of hosts."""
+    """Returns the numbers of the nodes, which perf.py uses as steps of MLflow, never names of hosts."""
     facts = [run.facts for run in runs]
     nodes = [known.get("settings", {}).get(_NODE, known.get("job", {}).get("node_index")) for known in facts]
     names = [str(node) for node in nodes if node is not None]

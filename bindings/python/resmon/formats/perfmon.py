@@ -13,16 +13,16 @@ from .converter import (COUNTER, GAUGE, SHARE, START_KEY, Field, Table, document
 
 _USER_TIME = "user time only, of the processes that were alive at each sample"
 _UNDONE = "what perfmon had added to values of memory, I/O and InfiniBand is taken off"
-_MOST_VALUES = 20 * 10**6  # few numbers may be padded to many rows: what a small file can take is bounded
+_MOST_VALUES = 20 * 10**6  # bounds the memory for a small file, whose lists are padded to many rows
 
 
 def _tree(name, metric, unit="B", kind=GAUGE, **more):
-    """Of the processes of a job.  Of a run that is of one process alone, that one's values."""
+    """A field of the processes of a job; for a run of a single process, its values."""
     return Field(name, "tree." + metric, unit, kind, "tree", instead=("proc." + metric,), **more)
 
 
 def _own(name, metric, unit, kind):
-    """What no metric of a tree is: keeps the file's name."""
+    """A field without a metric of a process tree: keeps the name of the file."""
     return Field(name, "perfmon." + name, unit, kind, "tree", instead=(metric,) if metric else ())
 
 
@@ -30,11 +30,11 @@ def _net(name, metric, unit):
     return Field(name, metric, unit, COUNTER, "node")
 
 
-# What each host of a file has.
+# Fields of each host.
 FIELDS = (
     _tree("cpu_time", "cpu.time", "s", COUNTER, part="cpu_time", remark=_USER_TIME),
     _tree("cpu_percent", "cpu.percent", "%", SHARE),
-    # psutil's first share is of no time
+    # psutil's first share covers no time
     Field("cpu_percent_sys", "node.cpu.percent", "%", SHARE, "node", is_first_void=True),
     _tree("memory_info.rss", "mem.rss"),
     _tree("memory_info.vms", "mem.vms"),
@@ -54,7 +54,7 @@ FIELDS = (
     _tree("num_fds", "fds", "1"),
 )
 
-# What only some hosts have.
+# A field of some hosts.
 MEMORY_BW = _own("memory_bw", "", "B/s", GAUGE)
 
 # Sums over all ports.
@@ -74,8 +74,8 @@ def _rapl(instance):
     return Field("%s.%s" % (_RAPL, instance), _ENERGY, "J", COUNTER, "device", instance, over=10**6)
 
 
-# perfmon adds each of these to the sum of those before it (in get_cumulative_metric_value()).  Its files do not tell in
-# which order: this one where two are equal.
+# perfmon adds each of these fields to the sum of the previous fields (in get_cumulative_metric_value()).  The order is not
+# in its files; this order is used if two sums are equal.
 _SUMMED_UP = (
     ("memory_info.rss", "memory_info.vms", "memory_info.shared"),
     ("memory_full_info.uss", "memory_full_info.swap"),
@@ -123,19 +123,19 @@ def _columns(host, rows, where):
     for field, values in lists.items():
         values = numbers(values[:rows], "%s: %s" % (where, field.name))
         if field.metric == _ENERGY and not any(values):
-            values = []  # 0 is what perfmon has where it may not read the counter
+            values = []  # perfmon writes 0 if it may not read the counter
         columns[field] = values + [None] * (rows - len(values))
     return columns
 
 
 def _is_summed_up(columns):
-    """Returns whether sums are proven: shared pages are resident, so that there cannot be more of them."""
+    """Returns whether the fields are certainly sums: shared memory cannot exceed resident memory."""
     pairs = zip(columns.get("memory_info.shared", ()), columns.get("memory_info.rss", ()))
     return any(shared is not None and rss is not None and shared > rss for shared, rss in pairs)
 
 
 def _undo_sum(columns, names):
-    """Sums of more and more are in ascending order: it tells which was added to which."""
+    """Subtracts the previous sums: sums of non-negative fields are in ascending order."""
     names = [name for name in names if any(value is not None for value in columns.get(name, ()))]
     rows = [row for row in zip(*(columns[name] for name in names)) if None not in row]
     order = sorted(range(len(names)), key=lambda i: rows[-1][i]) if rows else []
@@ -201,7 +201,7 @@ def _sum_of_ports(run, field):
 
 
 def _memory_percent(run):
-    """Of the memory of the machine, as psutil's, which perfmon sums over processes."""
+    """Returns the share of the machine's memory, which perfmon sums over processes as psutil reports it."""
     memory, rss = run.facts.get("machine", {}).get("memory_bytes"), values_of(run, _tree("memory_info.rss", "mem.rss"))
     if rss is None or not isinstance(memory, (int, float)) or memory < 1:
         return None

@@ -16,7 +16,7 @@ def _rate(name, metric):
     return Field(name, metric, "B", RATE, "process", part="io", remark=_RATES)
 
 
-# In the order of the file.  Its first row is over no time: its share is no value.
+# In the order of the file.  Its first row covers no time, so its share is ignored.
 FIELDS = (
     Field("cpu", "proc.cpu.percent", "%", SHARE, "process", is_first_void=True),
     Field("memory", "proc.mem.rss", "B", GAUGE, "process"),

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Owns the records of the run as a whole in the block: tags, facts, checkpoints of lines, observed
+ * processes, and sources of metrics.
+ */
+#ifndef RM_STORE_RUN_RECORDS_H
+#define RM_STORE_RUN_RECORDS_H
+
+#include <resmon/status.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/compiler.h"
+#include "store/block.h"
+
+/* ---- tags ------------------------------------------------------------------------------- */
+
+/*
+ * The ring of tags in the block: any thread and any signal handler writes, lock-free; the newest
+ * are kept and the overwritten counted.
+ */
+
+#define RM_TAG_LABEL_BYTES 112
+
+struct rm_tag {
+    uint64_t sequence; /* 1 + number of the tag; 0 while being written */
+    int64_t t_ns;      /* since start */
+    char label[RM_TAG_LABEL_BYTES];
+};
+
+/** Writes a tag.  Async-signal-safe. */
+void rm_tags_add(struct rm_block *block, int64_t t_ns, const char *label);
+
+/** Tags written, and the number of the oldest that is still there. */
+uint64_t rm_tags_count(const struct rm_block *block);
+uint64_t rm_tags_oldest(const struct rm_block *block);
+
+/** Copies tag `number`; false when it was overwritten or never completed. */
+bool rm_tags_get(const struct rm_block *block, uint64_t number, struct rm_tag *ret_tag);
+
+/* ---- facts of the run ------------------------------------------------------------------- */
+
+/*
+ * The facts of a run in the block: short texts and numbers that do not change while it lasts
+ * (machine, settings, run), as (group, key, value) in a bounded arena.
+ */
+
+#define RM_FACT_TEXT   's'
+#define RM_FACT_NUMBER 'n' /* the text of a JSON number */
+
+struct rm_fact {
+    const char *group;
+    const char *key;
+    const char *value;
+    char kind;
+};
+
+/* A fact that does not fit is dropped: the arena is sized for all facts that the library writes. */
+void rm_facts_add_text(struct rm_block *block, const char *group, const char *key,
+                       const char *value);
+void rm_facts_add_number(struct rm_block *block, const char *group, const char *key, double value);
+
+#define RM_FACT_NUMBER_BYTES 40
+#define RM_FACT_VALUE_BYTES  512 /* longer ones are cut */
+
+#define RM_FACT_CUT "cut" /* of "run": how much of the recording there is, if not all */
+#define RM_FACT_OBSERVED                                                                          \
+    "observed"                      /* of "run": another process that is observed, as that has it \
+                                     */
+#define RM_FACT_OBSERVER "observer" /* of "run": who writes it, as rm_identity_print() has it */
+
+#define RM_FACT_NO_EACH "each_lack" /* of "settings": why there are no rows of processes */
+
+/* Of "run": how far the clock of the machine may have been wrong, in ns, when the run began and
+ * when it ended (adjtimex(2)); and by how much it was set meanwhile. */
+#define RM_FACT_CLOCK_ERROR     "clock_error_ns"
+#define RM_FACT_END_CLOCK_ERROR "end_clock_error_ns"
+#define RM_FACT_CLOCK_STEP      "clock_step_ns"
+
+/* Of "job": the nodes that it has, as Slurm writes them; of "settings": how wide the rows of a
+ * merged run are. */
+#define RM_FACT_JOB_HOSTS       "hosts"
+#define RM_FACT_MERGED_INTERVAL "merged_interval_ms"
+
+#define RM_FACT_NUMBER_LIMIT 9e15 /* beyond it doubles skip whole numbers */
+
+/** The text of a number below the limit, as it stands in a fact. */
+RM_SHARED void rm_facts_print_number(double value, char text[RM_FACT_NUMBER_BYTES]);
+
+/** The number of an RM_FACT_NUMBER; NaN when it is none. */
+RM_SHARED double rm_fact_number(const struct rm_fact *fact);
+
+/** Takes the fact at `*position` (start with 0) and moves on; false at the end or at garbage. */
+bool rm_facts_next(const struct rm_block *block, uint64_t *position, struct rm_fact *ret_fact);
+
+/* ---- checkpoints of lines --------------------------------------------------------------- */
+
+/*
+ * The checkpoints of lines as data in the block: one record for each RESMON_LINE() that was passed,
+ * added to by any thread; published by header->line_count.
+ */
+
+#define RM_LINE_FILE_BYTES     192
+#define RM_LINE_FUNCTION_BYTES 64
+#define RM_LINES               256U /* when scopes are kept */
+
+struct rm_line_record {
+    char file[RM_LINE_FILE_BYTES];
+    char function[RM_LINE_FUNCTION_BYTES];
+    uint64_t line;
+    uint64_t hits;        /* stretches that ended here; each number by atomic additions */
+    uint64_t ticks;       /* that they took */
+    uint64_t rss_hits;    /* of those, with the RSS known at both ends */
+    uint64_t rss_bytes;   /* by which it grew, as a number of two's complement: it may shrink */
+    uint64_t rss_highest; /* of the process, when the line was passed; 0: not known */
+};
+
+/* ---- processes -------------------------------------------------------------------------- */
+
+/*
+ * The rows of the observed processes, as data in the block.  One thread writes
+ * (engine/stacks, through stack/each); published by header->process_count.
+ */
+
+#define RM_PROCESS_ROWS 16384U
+
+/* Which members are known. */
+#define RM_PROCESS_HAS_CPU        1U
+#define RM_PROCESS_HAS_STATUS     2U
+#define RM_PROCESS_HAS_PEAK       4U
+#define RM_PROCESS_PEAK_IS_EXACT  8U
+#define RM_PROCESS_HAS_ENDED      16U
+#define RM_PROCESS_CPU_IS_SAMPLED 32U
+
+struct rm_process_row {
+    uint64_t pid, parent; /* 0: not known */
+    char name[16];
+    int64_t start_ns, end_ns; /* since the start of the run */
+    uint64_t cpu_ns;
+    uint64_t rss_peak;
+    uint32_t wait_status; /* as wait(2) has it */
+    uint32_t known;       /* atomic: RM_PROCESS_* */
+};
+
+/** A new row; NULL: the table is full, which is counted. */
+struct rm_process_row *rm_process_row_add(const struct rm_block *block,
+                                          const struct rm_process_row *row);
+
+/** Marks members as known. */
+void rm_process_row_know(struct rm_process_row *row, uint32_t what);
+
+/** Marks members as not known any more. */
+void rm_process_row_forget(struct rm_process_row *row, uint32_t what);
+
+/* ---- sources of numbers ----------------------------------------------------------------- */
+
+/*
+ * The record of a source of numbers in the block: whether it could be read, why not, how good it is
+ * and what it cost.  Written by the sampler only.
+ */
+
+#define RM_SOURCE_NAME_BYTES   32
+#define RM_SOURCE_REASON_BYTES 192
+
+struct rm_source_record {
+    char name[RM_SOURCE_NAME_BYTES];
+    int32_t status;     /* RESMON_OK: available; else why not */
+    int32_t provenance; /* RESMON_PROVENANCE_* */
+    uint64_t reads;
+    uint64_t failures;
+    uint64_t cost_ns; /* time spent reading it */
+    uint64_t cost_max_ns;
+    uint64_t every; /* it is now read at every k-th sample */
+    char reason[RM_SOURCE_REASON_BYTES];
+};
+
+#endif
