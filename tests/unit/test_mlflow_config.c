@@ -387,6 +387,7 @@ static void put_credentials(const char *text, size_t length)
 /* What the file's text comes to: test_ini.c.  Who wins: mlflow_faults_settings.py. */
 TEST(the_credentials_file)
 {
+    static const char half[] = "[mlflow]\nmlflow_tracking_username = file\n";
     static char large[8192];
     forget();
     serve(NULL, 0);
@@ -403,7 +404,7 @@ TEST(the_credentials_file)
     put_credentials(large, 4000);
     assert_authorized(NULL, "");
     /* One half of a pair is none. */
-    put_credentials("[mlflow]\nmlflow_tracking_username = file\n", 43);
+    put_credentials(half, sizeof half - 1);
     assert_authorized(NULL, "");
     set("MLFLOW_TRACKING_TOKEN", "SECRETt");
     assert_authorized(NULL, "Authorization: Bearer SECRETt\r\n");
