@@ -260,7 +260,7 @@ static void add_number(const struct rm_subject *subject, struct rm_page_table *t
     static const struct {
         const char *ending, *unit;
         double factor;
-    } units[] = {{"_bytes", "B", 1.0}, {"_ms", "s", 1e-3}};
+    } units[] = {{"_bytes", "B", 1.0}, {"_ms", "s", 1e-3}, {"_hz", "Hz", 1.0}};
     struct rm_page *page = subject->page;
     size_t length = strlen(key);
     for (size_t i = 0; i < RM_ARRAY_LEN(units); i++) {

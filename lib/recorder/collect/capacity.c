@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "collect/capacity.h"
 
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,37 +12,9 @@
 #include "base/parse.h"
 #include "base/text.h"
 #include "os/file.h"
+#include "os/topology.h"
 
 /* ---- CPUs and memory ------------------------------------------------------------------------ */
-
-/* Visits the numbers of a list such as "0-3,8,10-11".  False: bad format. */
-static bool visit_list(struct rm_text list, void (*visit)(void *context, uint64_t number),
-                       void *context)
-{
-    uint64_t low, high;
-    do {
-        if (!rm_parse_u64(&list, &low)) {
-            return false;
-        }
-        high = low;
-        if (rm_parse_literal(&list, "-") && !rm_parse_u64(&list, &high)) {
-            return false;
-        }
-        if (high < low || high - low > 65536) {
-            return false;
-        }
-        for (uint64_t i = low; i <= high; i++) {
-            visit(context, i);
-        }
-    } while (rm_parse_literal(&list, ","));
-    return true;
-}
-
-static void count_one(void *context, uint64_t number)
-{
-    (void)number;
-    *(double *)context += 1.0;
-}
 
 /* The value of a key of /proc/PID/status. */
 static bool find_status(struct rm_text text, const char *key, struct rm_text *ret_value)
@@ -51,35 +26,6 @@ static bool find_status(struct rm_text text, const char *key, struct rm_text *re
         }
     }
     return false;
-}
-
-struct node_sum {
-    const struct rm_root *root;
-    struct rm_scratch *scratch;
-    double bytes;
-};
-
-static void add_node(void *context, uint64_t number)
-{
-    struct node_sum *sum = context;
-    char path[96];
-    struct rm_text text, line;
-    (void)snprintf(path, sizeof path, "sys/devices/system/node/node%llu/meminfo",
-                   (unsigned long long)number);
-    if (rm_file_read_once(sum->root, path, sum->scratch, &text) != RESMON_OK) {
-        sum->bytes = RM_NAN;
-        return;
-    }
-    /* "Node 0 MemTotal:       24684084 kB" */
-    uint64_t node, kib;
-    while (rm_parse_line(&text, &line)) {
-        if (rm_parse_literal(&line, "Node ") && rm_parse_u64(&line, &node) &&
-            rm_parse_literal(&line, " MemTotal:") && rm_parse_u64(&line, &kib)) {
-            sum->bytes += (double)kib * 1024.0;
-            return;
-        }
-    }
-    sum->bytes = RM_NAN;
 }
 
 static double count_online(const struct rm_root *root, struct rm_scratch *scratch)
@@ -97,37 +43,17 @@ static double count_online(const struct rm_root *root, struct rm_scratch *scratc
     return count > 0.0 ? count : RM_NAN;
 }
 
-static double read_total(const struct rm_root *root, struct rm_scratch *scratch)
+static void read_memory(struct rm_capacity *capacity, const struct rm_root *root,
+                        struct rm_scratch *scratch)
 {
-    static const struct rm_key keys[] = {RM_KEY("MemTotal:", 0)};
+    static const struct rm_key keys[] = {RM_KEY("MemTotal:", 0), RM_KEY("SwapTotal:", 1)};
     struct rm_text text;
-    uint64_t kib = 0;
-    if (rm_file_read_once(root, "proc/meminfo", scratch, &text) != RESMON_OK ||
-        rm_parse_keys(text, keys, 1, &kib) == 0) {
-        return RM_NAN;
+    uint64_t kib[RM_ARRAY_LEN(keys)];
+    if (rm_file_read_once(root, "proc/meminfo", scratch, &text) == RESMON_OK) {
+        uint64_t found = rm_parse_keys(text, keys, RM_ARRAY_LEN(keys), kib);
+        capacity->host_bytes = (found & 1) != 0 ? (double)kib[0] * 1024.0 : RM_NAN;
+        capacity->swap_bytes = (found & 2) != 0 ? (double)kib[1] * 1024.0 : RM_NAN;
     }
-    return (double)kib * 1024.0;
-}
-
-/* A bit for each of up to 1024 NUMA nodes, the kernel's limit. */
-struct node_set {
-    uint64_t bits[16];
-};
-
-static void add_to_set(void *context, uint64_t number)
-{
-    struct node_set *set = context;
-    if (number < 1024) {
-        set->bits[number / 64] |= UINT64_C(1) << (number % 64);
-    }
-}
-
-static bool read_online_nodes(const struct rm_root *root, struct rm_scratch *scratch,
-                              struct node_set *ret_set)
-{
-    struct rm_text text;
-    return rm_file_read_once(root, "sys/devices/system/node/online", scratch, &text) == RESMON_OK &&
-           visit_list(text, add_to_set, ret_set);
 }
 
 /* The totals of nodes are read only if a node is not allowed for the process: their sum differs
@@ -135,47 +61,46 @@ static bool read_online_nodes(const struct rm_root *root, struct rm_scratch *scr
 static void read_allowed_nodes(struct rm_capacity *capacity, const struct rm_root *root,
                                struct rm_scratch *scratch, struct rm_text status)
 {
-    struct node_set allowed = {{0}};
-    struct node_set online = {{0}};
-    struct node_sum sum = {root, scratch, 0.0};
+    struct rm_number_set allowed, online;
     struct rm_text value;
+    double bytes = 0.0;
     bool has_closed = false;
     if (!find_status(status, "Mems_allowed_list:", &value) ||
-        !visit_list(value, add_to_set, &allowed)) {
+        !rm_number_set_parse(value, &allowed)) {
         return;
     }
     capacity->affinity_bytes = capacity->host_bytes;
-    if (!read_online_nodes(root, scratch, &online)) {
-        return; /* a kernel without NUMA: one node has all memory */
+    if (!rm_numa_online(root, scratch, &online)) {
+        return; /* one node has all memory */
     }
     for (size_t i = 0; i < RM_ARRAY_LEN(online.bits); i++) {
         has_closed |= (online.bits[i] & ~allowed.bits[i]) != 0;
+        online.bits[i] &= allowed.bits[i];
     }
-    for (uint64_t node = 0; node < 1024 && has_closed; node++) {
-        uint64_t bit = UINT64_C(1) << (node % 64);
-        if ((online.bits[node / 64] & allowed.bits[node / 64] & bit) != 0) {
-            add_node(&sum, node);
+    for (unsigned node = 0; node < RM_MOST_NUMBERS && has_closed; node++) {
+        if ((online.bits[node / 64] >> (node % 64) & 1) != 0) {
+            bytes += rm_numa_memory(root, scratch, node);
         }
     }
-    capacity->affinity_bytes = has_closed ? sum.bytes : capacity->host_bytes;
+    capacity->affinity_bytes = has_closed ? bytes : capacity->host_bytes;
 }
 
 void rm_capacity_read(struct rm_capacity *capacity, const struct rm_root *root,
                       struct rm_scratch *scratch, const char *proc_dir)
 {
-    *capacity = (struct rm_capacity){RM_NAN, RM_NAN, RM_NAN, RM_NAN, RM_NAN, RM_NAN};
+    *capacity = (struct rm_capacity){RM_NAN, RM_NAN, RM_NAN, RM_NAN, RM_NAN, RM_NAN, RM_NAN};
     capacity->host_cpus = count_online(root, scratch);
-    capacity->host_bytes = read_total(root, scratch);
+    read_memory(capacity, root, scratch);
     char path[RM_FILE_PATH_BYTES];
     struct rm_text text, value;
     (void)snprintf(path, sizeof path, "%s/status", proc_dir);
     if (rm_file_read_once(root, path, scratch, &text) != RESMON_OK) {
         return;
     }
-    double cpus = 0.0;
-    if (find_status(text, "Cpus_allowed_list:", &value) && visit_list(value, count_one, &cpus)) {
+    struct rm_number_set allowed;
+    if (find_status(text, "Cpus_allowed_list:", &value) && rm_number_set_parse(value, &allowed)) {
         /* The mask may name CPUs that do not exist. */
-        capacity->affinity_cpus = fmin(cpus, capacity->host_cpus);
+        capacity->affinity_cpus = fmin(rm_number_set_count(&allowed), capacity->host_cpus);
     }
     read_allowed_nodes(capacity, root, scratch, text);
 }
@@ -239,9 +164,6 @@ void rm_capacity_read_cgroup(struct rm_capacity *capacity, const struct rm_root 
 
 /* ---- the processors ------------------------------------------------------------------------- */
 
-/* Upper bound of the number of CPUs (CONFIG_NR_CPUS). */
-#define MOST_CPUS 8192
-
 static int number_of(struct rm_text text)
 {
     uint64_t number;
@@ -266,6 +188,43 @@ static bool has_word(struct rm_text text, const char *wanted)
     return false;
 }
 
+/* Vector and matrix instructions, by their names in /proc/cpuinfo of x86 and ARM. */
+static void take_features(struct rm_cpu_model *model, struct rm_text flags)
+{
+    static const char *const names[] = {"avx2", "avx512f", "amx_tile", "asimd",
+                                        "sve",  "sve2",    "sme"};
+    size_t length = 0;
+    for (size_t i = 0; i < RM_ARRAY_LEN(names); i++) {
+        if (has_word(flags, names[i])) {
+            char *at = model->features + length;
+            length += (size_t)snprintf(at, sizeof model->features - length, "%s%s",
+                                       length > 0 ? " " : "", names[i]);
+        }
+    }
+}
+
+/* The hypervisor's signature, in a leaf of CPUID that all of them have. */
+static void find_hypervisor(struct rm_cpu_model *model)
+{
+#if defined(__x86_64__)
+    static const struct {
+        const char *signature, *name;
+    } known[] = {{"KVMKVMKVM", "KVM"},    {"Microsoft Hv", "Hyper-V"},  {"VMwareVMware", "VMware"},
+                 {"XenVMMXenVMM", "Xen"}, {"TCGTCGTCGTCG", "QEMU TCG"}, {"bhyve bhyve ", "bhyve"}};
+    unsigned leaf, words[3];
+    char signature[sizeof words + 1] = "";
+    __cpuid(0x40000000, leaf, words[0], words[1], words[2]);
+    memcpy(signature, words, sizeof words);
+    for (size_t i = 0; i < RM_ARRAY_LEN(known); i++) {
+        if (strcmp(signature, known[i].signature) == 0) {
+            (void)rm_text_set(model->hypervisor, sizeof model->hypervisor, known[i].name);
+        }
+    }
+#else
+    (void)model;
+#endif
+}
+
 /* Takes a line "key\t: value" of the first processor. */
 static void take(struct rm_cpu_model *model, struct rm_text key, struct rm_text value)
 {
@@ -284,8 +243,9 @@ static void take(struct rm_cpu_model *model, struct rm_text key, struct rm_text 
         kind->model = number_of(value);
     } else if (rm_text_equals(&key, "stepping")) {
         kind->stepping = number_of(value);
-    } else if (rm_text_equals(&key, "flags")) {
+    } else if (rm_text_equals(&key, "flags") || rm_text_equals(&key, "Features")) {
         model->is_virtual = has_word(value, "hypervisor");
+        take_features(model, value);
     } else if (rm_text_equals(&key, "CPU implementer")) {
         model->is_arm = true;
         (void)rm_text_set(kind->vendor, sizeof kind->vendor, hex_of(value) == 0x41 ? "ARM" : "");
@@ -332,6 +292,9 @@ void rm_cpu_model_read(struct rm_cpu_model *model, const struct rm_root *root,
 {
     *model = (struct rm_cpu_model){.provider = NULL};
     read_first_processor(model, root, scratch);
+    if (model->is_virtual && root->is_live) {
+        find_hypervisor(model);
+    }
     find_provider(model, root, scratch);
 }
 
@@ -339,39 +302,6 @@ bool rm_cpu_mirrors_dies(const struct rm_cpu_model *model)
 {
     return strcmp(model->kind.vendor, "AuthenticAMD") == 0 ||
            strcmp(model->kind.vendor, "HygonGenuine") == 0;
-}
-
-/* Number of the last CPU: "0-63" or "0,2-5".  Without the file, CPUs are read up to the first gap.
- */
-static uint64_t last_cpu(const struct rm_root *root, struct rm_scratch *scratch)
-{
-    struct rm_text text;
-    uint64_t last = 0;
-    if (rm_file_read_once(root, "sys/devices/system/cpu/present", scratch, &text) != RESMON_OK) {
-        return MOST_CPUS;
-    }
-    while (rm_parse_u64(&text, &last) &&
-           (rm_parse_literal(&text, "-") || rm_parse_literal(&text, ","))) {
-    }
-    return last < MOST_CPUS ? last : MOST_CPUS;
-}
-
-unsigned rm_cpu_count_sockets(const struct rm_root *root, struct rm_scratch *scratch)
-{
-    uint64_t seen = 0;
-    uint64_t last = last_cpu(root, scratch);
-    for (uint64_t cpu = 0; cpu <= last; cpu++) {
-        char path[96];
-        uint64_t package;
-        (void)snprintf(path, sizeof path,
-                       "sys/devices/system/cpu/cpu%u/topology/physical_package_id", (unsigned)cpu);
-        if (rm_file_read_u64(root, path, scratch, &package) == RESMON_OK) {
-            seen |= package < 64 ? UINT64_C(1) << package : 0;
-        } else if (last == MOST_CPUS) {
-            break;
-        } /* else this CPU is offline */
-    }
-    return seen != 0 ? (unsigned)__builtin_popcountll(seen) : 1;
 }
 
 /* ---- memory modules ------------------------------------------------------------------------- */

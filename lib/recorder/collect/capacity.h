@@ -2,7 +2,7 @@
 /*
  * Owns the hardware of the machine and how much of it the process may use: CPUs and memory of the
  * host, of the control group and of the affinity (the three denominators of percentages); the
- * processors' model and sockets; memory modules.
+ * processors' model; memory modules.
  */
 #ifndef RM_COLLECT_CAPACITY_H
 #define RM_COLLECT_CAPACITY_H
@@ -20,6 +20,7 @@ struct rm_capacity {
     double cgroup_cpus;    /* tightest quota of the cgroup and its ancestors */
     double affinity_cpus;  /* Cpus_allowed */
     double host_bytes;     /* MemTotal */
+    double swap_bytes;     /* SwapTotal; 0: no swap */
     double cgroup_bytes;   /* tightest limit of the cgroup and its ancestors */
     double affinity_bytes; /* memory of the NUMA nodes in Mems_allowed */
 };
@@ -36,7 +37,9 @@ void rm_capacity_read_cgroup(struct rm_capacity *capacity, const struct rm_root 
 struct rm_cpu_model {
     char name[128]; /* "model name"; "": none, such as on ARM */
     struct rm_cpu_kind kind;
-    bool is_virtual; /* cpuinfo has the flag "hypervisor" */
+    char features[64];   /* of the vector units: "avx2 avx512f" */
+    bool is_virtual;     /* cpuinfo has the flag "hypervisor" */
+    char hypervisor[16]; /* "KVM", "VMware", ...; "": none, or unknown */
     bool is_arm;
     const char *provider; /* of the cloud: "aws", "azure", "gcp"; or NULL */
 };
@@ -47,9 +50,6 @@ RM_SHARED void rm_cpu_model_read(struct rm_cpu_model *model, const struct rm_roo
 
 /** Whether the dies of a socket show one counter of the socket (AMD and Hygon). */
 RM_SHARED bool rm_cpu_mirrors_dies(const struct rm_cpu_model *model);
-
-/** Sockets with a processor, at least 1.  Reads a file per CPU. */
-unsigned rm_cpu_count_sockets(const struct rm_root *root, struct rm_scratch *scratch);
 
 /** Memory modules with memory in them, by EDAC, the kernel's memory error detection; 0: not known.
  */

@@ -187,7 +187,8 @@ static double choose_tdp_by_name(struct rm_collect *collect, const struct rm_cpu
     char name[RM_CPU_NAME_BYTES];
     double tdp_w = rm_cpu_tdp(model->name, name);
     if (tdp_w > 0.0) {
-        unsigned sockets = rm_cpu_count_sockets(&collect->root, &collect->scratch);
+        double known = collect->topology.sockets;
+        unsigned sockets = known >= 1.0 ? (unsigned)known : 1;
         (void)snprintf(text, capacity, "a model: %u x %.50s, %.4g W each by load", sockets, name,
                        tdp_w);
         return tdp_w * sockets;

@@ -44,6 +44,13 @@ static double rss_error_bound(const struct rm_collect *collect)
     return 3.0 * cpus * batch * collect->page_bytes;
 }
 
+static const char *virtualization(const struct rm_cpu_model *cpu)
+{
+    return !cpu->is_virtual             ? NULL
+           : cpu->hypervisor[0] != '\0' ? cpu->hypervisor
+                                        : "an unknown hypervisor";
+}
+
 static void record_machine(struct rm_block *block, const struct rm_collect *collect,
                            const struct rm_host *host)
 {
@@ -53,6 +60,9 @@ static void record_machine(struct rm_block *block, const struct rm_collect *coll
     rm_facts_add_text(block, "machine", "kernel", host->kernel);
     rm_facts_add_text(block, "machine", "architecture", host->architecture);
     rm_facts_add_text(block, "machine", "cpu_model", collect->cpu.name);
+    rm_facts_add_text(block, "machine", "cpu_features",
+                      collect->cpu.features[0] != '\0' ? collect->cpu.features : NULL);
+    rm_facts_add_text(block, "machine", "virtualization", virtualization(&collect->cpu));
     rm_facts_add_text(block, "machine", "cpu_governor",
                       host->cpu_governor[0] != '\0' ? host->cpu_governor : NULL);
     rm_facts_add_text(block, "machine", "boot_id", host->boot_id);
@@ -62,8 +72,49 @@ static void record_machine(struct rm_block *block, const struct rm_collect *coll
     rm_facts_add_number(block, "machine", "memory_bytes", capacity->host_bytes);
     rm_facts_add_number(block, "machine", "memory_cgroup_bytes", capacity->cgroup_bytes);
     rm_facts_add_number(block, "machine", "memory_affinity_bytes", capacity->affinity_bytes);
+    rm_facts_add_number(block, "machine", "swap_bytes", capacity->swap_bytes);
     rm_facts_add_number(block, "machine", "page_bytes", collect->page_bytes);
     rm_facts_add_number(block, "machine", "rss_error_bound_bytes", rss_error_bound(collect));
+}
+
+static void record_caches(struct rm_block *block, const struct rm_topology *topology)
+{
+    for (size_t i = 0; i < topology->cache_count; i++) {
+        const struct rm_cpu_cache *cache = &topology->caches[i];
+        char key[32];
+        (void)snprintf(key, sizeof key, "cache_%s_bytes", cache->name);
+        rm_facts_add_number(block, "machine", key, cache->bytes);
+        (void)snprintf(key, sizeof key, "cache_%s_cpus", cache->name);
+        rm_facts_add_number(block, "machine", key, cache->cpu_number);
+    }
+}
+
+static void record_numa(struct rm_block *block, const struct rm_topology *topology)
+{
+    rm_facts_add_number(block, "machine", "numa_nodes",
+                        topology->numa_count > 0 ? (double)topology->numa_count : RM_NAN);
+    if (topology->numa_count < 2) { /* its CPUs and memory are the machine's */
+        return;
+    }
+    for (size_t i = 0; i < RM_MOST_NUMA_NODES && i < topology->numa_count; i++) {
+        const struct rm_numa_node *node = &topology->numa[i];
+        char key[40];
+        (void)snprintf(key, sizeof key, "numa_%u_cpus", node->number);
+        rm_facts_add_text(block, "machine", key, node->cpus[0] != '\0' ? node->cpus : NULL);
+        (void)snprintf(key, sizeof key, "numa_%u_memory_bytes", node->number);
+        rm_facts_add_number(block, "machine", key, node->memory_bytes);
+    }
+}
+
+static void record_topology(struct rm_block *block, const struct rm_topology *topology)
+{
+    rm_facts_add_number(block, "machine", "sockets", topology->sockets);
+    rm_facts_add_number(block, "machine", "cores", topology->cores);
+    rm_facts_add_number(block, "machine", "threads_per_core", topology->threads_per_core);
+    rm_facts_add_number(block, "machine", "cpu_min_hz", topology->min_hz);
+    rm_facts_add_number(block, "machine", "cpu_max_hz", topology->max_hz);
+    record_caches(block, topology);
+    record_numa(block, topology);
 }
 
 /* "2 x NVIDIA H100 80GB HBM3", as far as they are of the same model. */
@@ -297,6 +348,7 @@ void rm_facts_record(struct rm_block *block, const struct rm_options *options,
     }
     record_run(block, options, collect, &host);
     record_machine(block, collect, &host);
+    record_topology(block, &collect->topology);
     record_gpus(block, &collect->gpus);
     record_settings(block, options, collect->is_self);
     record_energy(block, options);
