@@ -257,6 +257,12 @@ typedef struct resmon_run_node {
     const char *gpu_model;
     /** kernel release */
     const char *kernel;
+    /** processor sockets with an online CPU; NaN: not known */
+    double sockets;
+    /** physical cores with an online CPU; NaN: not known */
+    double cores;
+    /** NUMA nodes; NaN: not known */
+    double numa_nodes;
 } resmon_run_node;
 
 /** A process of a merged run, with its children; in the order of ranks.  Its values are the main

@@ -149,6 +149,9 @@ static void take_node(struct rm_merge *merge, resmon_run_node *node, const resmo
     take_known(&node->allotted_cpus, more->allotted_cpus);
     take_known(&node->allotted_bytes, more->allotted_bytes);
     take_known(&node->gpus, more->gpus);
+    take_known(&node->sockets, more->sockets);
+    take_known(&node->cores, more->cores);
+    take_known(&node->numa_nodes, more->numa_nodes);
     if (badness(more->state) > badness(node->state)) {
         node->state = rm_merge_keep(merge, more->state);
     }
@@ -306,6 +309,9 @@ static resmon_run_node node_of_run(const struct resmon_run *run)
         .cpu_model = rm_run_fact_text(run, "machine", "cpu_model"),
         .gpu_model = rm_run_fact_text(run, "machine", "gpu_model"),
         .kernel = rm_run_fact_text(run, "machine", "kernel"),
+        .sockets = rm_run_fact_number(run, "machine", "sockets"),
+        .cores = rm_run_fact_number(run, "machine", "cores"),
+        .numa_nodes = rm_run_fact_number(run, "machine", "numa_nodes"),
     };
     return node;
 }

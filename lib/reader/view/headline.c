@@ -354,21 +354,41 @@ void rm_headline_failure(const struct rm_subject *subject, struct rm_page_list *
     }
 }
 
+/* "2 sockets"; "" if the number is unknown. */
+static const char *counted(struct rm_page *page, double number, const char *noun)
+{
+    return number >= 1.0 ? rm_page_print(page, "%s %s%s", rm_page_value(page, number, ""), noun,
+                                         number > 1.0 ? "s" : "")
+                         : "";
+}
+
+/* "256 CPUs (2 sockets, 128 cores)". */
+static const char *cpus_text(struct rm_page *page, const struct resmon_run *run)
+{
+    const char *cpus = counted(page, rm_run_fact_number(run, "machine", "cpus"), "CPU");
+    const char *const parts[] = {
+        counted(page, rm_run_fact_number(run, "machine", "sockets"), "socket"),
+        counted(page, rm_run_fact_number(run, "machine", "cores"), "core")};
+    const char *layout = rm_page_join(page, ", ", parts, RM_ARRAY_LEN(parts));
+    return layout[0] != '\0' ? rm_page_print(page, "%s (%s)", cpus, layout) : cpus;
+}
+
 void rm_headline_identity(const struct rm_subject *subject, struct rm_page_list *list)
 {
     const struct resmon_run *run = subject->run;
     struct rm_page *page = subject->page;
     const char *command = rm_run_fact_text(run, "run", "command_line");
     const char *kernel = rm_run_fact_text(run, "machine", "kernel");
-    double cpus = rm_run_fact_number(run, "machine", "cpus");
+    const char *hypervisor = rm_run_fact_text(run, "machine", "virtualization");
     double bytes = rm_run_fact_number(run, "machine", "memory_bytes");
-    const char *const machine[] = {
-        rm_run_fact_text(run, "machine", "host_name"),
-        rm_run_fact_text(run, "machine", "os"),
-        kernel[0] != '\0' ? rm_page_print(page, "Linux %s", kernel) : "",
-        rm_run_fact_text(run, "machine", "cpu_model"),
-        isnan(cpus) ? "" : rm_page_print(page, "%s CPUs", rm_page_value(page, cpus, "")),
-        isnan(bytes) ? "" : rm_page_value(page, bytes, "B")};
+    const char *const machine[] = {rm_run_fact_text(run, "machine", "host_name"),
+                                   rm_run_fact_text(run, "machine", "os"),
+                                   kernel[0] != '\0' ? rm_page_print(page, "Linux %s", kernel) : "",
+                                   rm_run_fact_text(run, "machine", "cpu_model"),
+                                   cpus_text(page, run),
+                                   isnan(bytes) ? "" : rm_page_value(page, bytes, "B"),
+                                   hypervisor[0] != '\0' ? rm_page_print(page, "on %s", hypervisor)
+                                                         : ""};
     bool is_observed = rm_run_fact_text(run, "run", RM_FACT_OBSERVED)[0] != '\0';
     if (command[0] != '\0') {
         rm_page_say(page, list, "%s", rm_page_shown_at_most(page, command, COMMAND_COLUMNS));
