@@ -67,7 +67,7 @@ struct rm_topology {
  * Reads the topology below `root`.  Sockets with as many CPUs as the first are taken to have as
  * many cores, so the cost is a file for each core of one socket.
  */
-RM_SHARED void rm_topology_read(struct rm_topology *topology, const struct rm_root *root,
-                                struct rm_scratch *scratch);
+void rm_topology_read(struct rm_topology *topology, const struct rm_root *root,
+                      struct rm_scratch *scratch);
 
 #endif
