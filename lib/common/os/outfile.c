@@ -579,7 +579,7 @@ resmon_status rm_sharedfile_append(const char *path, const char *heading, const 
     for (int number = 0; number < MOST_FILES; number++) {
         char name[RM_PATH_BYTES];
         bool is_fit = false;
-        struct rm_kept file;
+        struct rm_kept file = {0};
         int length = number == 0 ? snprintf(name, sizeof name, "%s", path)
                                  : snprintf(name, sizeof name, "%s.%d", path, number);
         if (length < 0 || (size_t)length >= sizeof name) {

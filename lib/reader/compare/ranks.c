@@ -303,7 +303,7 @@ resmon_status rm_shift_of(struct rm_ranks *ranks, struct rm_values one, struct r
 {
     size_t pairs = one.count * other.count, k = 0;
     *ret_shift = (struct rm_between){RM_NAN, RM_NAN, RM_NAN};
-    if (pairs == 0) {
+    if (one.count == 0 || other.count == 0) {
         return RESMON_OK;
     }
     resmon_status status =

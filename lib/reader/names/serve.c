@@ -96,8 +96,9 @@ static void put_frames(struct rm_names_results *results, struct rm_names_span sp
                        struct rm_buffer *reply)
 {
     rm_names_put_u32(reply, span.count);
-    for (size_t i = span.first; i < span.first + span.count; i++) {
-        const struct rm_names_frame *frame = &results->frames[i];
+    const struct rm_names_frame *frames = results->frames;
+    for (size_t i = span.first; frames != NULL && i < span.first + span.count; i++) {
+        const struct rm_names_frame *frame = &frames[i];
         put_name(results, frame->function, reply);
         put_name(results, frame->file, reply);
         rm_names_put_u32(reply, frame->line);

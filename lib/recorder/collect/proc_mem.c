@@ -235,7 +235,7 @@ static const uint16_t process_metrics[] = {RM_PROC_MEM_PSS, RM_PROC_MEM_USS};
 static resmon_status read_process(struct rm_collect *collect, void *state, double *values)
 {
     (void)state;
-    struct smaps smaps;
+    struct smaps smaps = {0};
     resmon_status status = read_smaps(collect, collect->proc_dir, &smaps);
     if (status == RESMON_OK) {
         values[0] = smaps.pss;
@@ -278,7 +278,7 @@ static resmon_status read_tree(struct rm_collect *collect, void *tree_, double *
     resmon_status status = rm_tree_update(tree, collect);
     for (size_t i = 0; status == RESMON_OK && i < tree->count; i++) {
         char dir[32];
-        struct smaps smaps;
+        struct smaps smaps = {0};
         if (tree->members[i].shares) {
             continue; /* its parent's reading includes it */
         }
