@@ -21,16 +21,16 @@ RM_SHARED void *rm_alloc(size_t count, size_t size) RM_MUST_CHECK;
 RM_SHARED void *rm_realloc(void *old, size_t count, size_t size) RM_MUST_CHECK;
 
 /**
- * Makes the capacity `*room` of an array of `count` items of `size` bytes greater than `count`: it
- * doubles when it is full.  The returned array replaces `items`; NULL on failure, when the array
- * and
- * `*room` are unchanged.
+ * Makes the capacity `*room` of an array of `count` items of `size` bytes greater than `count`; a
+ * full array doubles.  The returned array replaces `items`.  NULL on failure: the array and `*room`
+ * are unchanged.
  */
 RM_SHARED void *rm_grow(void *items, size_t count, size_t *room, size_t size) RM_MUST_CHECK;
 
 /**
- * Adds a zeroed record of `size` bytes to an array: `list` is the address of its pointer, it has
- * `*count` records and room for `*room`.  NULL: no memory, and nothing has changed.
+ * Appends a zeroed record of `size` bytes to an array.  `list` is the address of the array's
+ * pointer; it has `*count` records and the capacity `*room`.  NULL: no memory, and the array is
+ * unchanged.
  */
 RM_SHARED void *rm_append(void *list, size_t *count, size_t *room, size_t size) RM_MUST_CHECK;
 

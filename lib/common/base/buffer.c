@@ -42,7 +42,7 @@ void rm_buffer_clear(struct rm_buffer *buffer)
     }
 }
 
-/* Makes room for `extra` bytes and a final '\0'. */
+/* Grows the capacity for `extra` bytes and a final '\0'. */
 static int reserve(struct rm_buffer *buffer, size_t extra)
 {
     if (buffer->status != RESMON_OK) {

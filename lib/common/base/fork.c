@@ -7,15 +7,16 @@
 
 #include "base/compiler.h"
 
-static const struct rm_fork_part *parts[RM_FORK_PLACES]; /* under `lock` to write */
+static const struct rm_fork_part *parts[RM_FORK_PLACES]; /* written under `lock` */
 static uint32_t forks;
 
-/* Held over a fork: one at a time, and who takes part does so in all of it. */
+/* Held during a fork: forks are serialized, and a part that registers takes part in all phases of a
+ * fork or in none. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static sigset_t blocked; /* what the forking thread had blocked */
+static sigset_t blocked; /* the signals that the forking thread had blocked */
 
-/* No handler may come in between that forks, or that enters and leaves a scope: some of the locks
- * are held then. */
+/* Blocks signals: a handler must not fork, or enter and leave a scope, while some of the locks are
+ * held. */
 static void before(void)
 {
     sigset_t all, had;
@@ -103,9 +104,9 @@ void rm_fork_lock_release(struct rm_fork_lock *held)
     }
 }
 
-/* The child's thread has another number than the one that took the mutex, and so cannot give it
- * back: unlock fails (EPERM), and the mutex is made anew.  ThreadSanitizer does not see the number
- * change; it takes the unlock for one, and a lock of the new mutex not for a second one. */
+/* The child's thread has another id than the thread that locked the mutex.  So unlock fails
+ * (EPERM), and the mutex is initialised again.  ThreadSanitizer does not see the change of the id:
+ * it counts the unlock, and does not report a double lock for the new mutex. */
 bool rm_fork_lock_renew(struct rm_fork_lock *held)
 {
     (void)pthread_mutex_unlock(&held->mutex);

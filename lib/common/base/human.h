@@ -42,7 +42,8 @@ RM_SHARED void rm_human_value(char text[RM_HUMAN_BYTES], double value, const cha
 
 /* "10ms", "1.5MiB", "3kJ". */
 
-/** Takes a number that is not below 0, whatever the locale, and moves on; false: there is none. */
+/** Parses a number that is not negative, independent of the locale, and moves on; false: no number.
+ */
 RM_SHARED bool rm_amount_take_number(const char **at, double *ret_number);
 
 /** The factor of a unit to the unit of a metric ("s", "B", "J", "1"); NaN: it is not such a unit.

@@ -48,7 +48,7 @@ static bool is_real(const struct rm_option *option)
 
 /* ---- one value -------------------------------------------------------------------------- */
 
-/* What a value may be, and its default. */
+/* Writes the allowed values, and the default. */
 static void write_bounds(const struct rm_option *option, char *text, size_t room)
 {
     char low[RM_OPTION_VALUE_BYTES], high[RM_OPTION_VALUE_BYTES], value[RM_OPTION_VALUE_BYTES];
@@ -69,7 +69,7 @@ static resmon_status refuse_value(resmon_status status, const struct rm_option_s
     return rm_error(status, "%s%s: %s%s", name, shown, what, bounds);
 }
 
-/* In bounds: also that a share is above 0. */
+/* Whether the value is in bounds; a share must be above 0. */
 static bool is_in_bounds(const struct rm_option *option, double value)
 {
     bool is_above = option->type != RM_OPTION_SHARE || value > 0.0;
@@ -171,7 +171,7 @@ static resmon_status refuse_name(const char *name, const char *shown,
                     nearest.name != NULL ? nearest.name : "", nearest.name != NULL ? "'?" : "");
 }
 
-/* `name` is for messages; so is `shown`, which is NULL where the value is not to be seen. */
+/* `name` and `shown` are for messages; `shown` is NULL if the value must not be shown. */
 static resmon_status read_names(const struct rm_option *option, const char *name, const char *value,
                                 const char *shown, const struct rm_option_name **ret_alone,
                                 uint64_t *ret_bits)
@@ -197,7 +197,7 @@ static resmon_status read_names(const struct rm_option *option, const char *name
     return RESMON_OK;
 }
 
-/* Flags that the names of the option set, or that it is itself. */
+/* The flags that the names of the option set, or the flags of the option. */
 static uint64_t flags_of(const struct rm_option *option)
 {
     uint64_t flags = option->type == RM_OPTION_FLAG ? option->bits : option->zero_flag;
@@ -357,7 +357,8 @@ resmon_status rm_option_refuse(const struct rm_option_set *set, const struct rm_
     return rm_option_unknown(set->name, part, &nearest, advice);
 }
 
-/* The first may be a value of the main option: no word, or a word alone that is no key. */
+/* Whether the part is a value of the main option: it has no key, or a single word that is not a
+ * key. */
 static bool is_main(const struct rm_option_set *set, const struct rm_option_part *part)
 {
     return set->main != NULL && (part->key[0] == '\0' ||
@@ -397,7 +398,7 @@ static resmon_status complete_number(const struct rm_option_set *set,
     double number = is_real(option)     ? number_at(options, option->offset)
                     : option->is_signed ? (double)(int64_t)whole
                                         : (double)whole;
-    if (number == 0.0) { /* not said; of a number that is not to be filled in, or that 0 is */
+    if (number == 0.0) { /* 0 is not set or intended; nothing to fill in if default_value is 0 */
         if (option->default_value != 0.0) {
             put_number(set, option, option->default_value, options);
         }

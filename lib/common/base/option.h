@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Owns what an option is, of a monitor or of a sink: a row of a table with its key, the member of a
- * struct that holds its value, its bounds, default and help.  From the rows come the reading of
- * "key=value,key,...", the check of a struct that a program filled in, defaults, and all texts
- * about them.  Pure.  The tables are setup/options.def and sink/sinks.def.
+ * Owns the definition of an option of a monitor or of a sink: a table row with its key, the struct
+ * member of its value, its bounds, default and help.  The rows drive the parsing of
+ * "key=value,key,...", the check of a struct that a program filled in, the defaults, and all texts
+ * about options.  Pure.  The tables are setup/options.def and sink/sinks.def.
  */
 #ifndef RM_BASE_OPTION_H
 #define RM_BASE_OPTION_H
@@ -20,27 +20,27 @@
 
 enum rm_option_type {
     RM_OPTION_DURATION, /* uint64_t, ms; as text "100ms", "1.5s", "2min", "1h"; a bare number: ms */
-    RM_OPTION_COUNT,    /* uint64_t, size_t or int64_t, from 1 on; 0 in a struct: not said */
-    RM_OPTION_SHARE,    /* double above 0; 0: not said */
-    RM_OPTION_NUMBER,   /* double; 0: not said, unless zero_flag says that it is meant */
-    RM_OPTION_NAMES,    /* uint64_t, bits; as text names joined by '+'; 0: not said */
+    RM_OPTION_COUNT,    /* uint64_t, size_t or int64_t, from 1 on; 0 in a struct: not set */
+    RM_OPTION_SHARE,    /* double above 0; 0: not set */
+    RM_OPTION_NUMBER,   /* double; 0: not set, unless zero_flag is set */
+    RM_OPTION_NAMES,    /* uint64_t, bits; as text names joined by '+'; 0: not set */
     RM_OPTION_CHOICE,   /* bits of `flags`; as text one name */
     RM_OPTION_FLAG,     /* one bit of `flags`; as text the key alone */
-    RM_OPTION_TEXT,     /* const char *; NULL: not said */
+    RM_OPTION_TEXT,     /* const char *; NULL: not set */
     RM_OPTION_PATH,
-    RM_OPTION_SECRET, /* a text that no message shows */
+    RM_OPTION_SECRET, /* a text that never appears in messages */
     RM_OPTION_LABELS  /* an array of resmon_prometheus_label; as text "label.NAME=VALUE" */
 };
 
-/* How a name of an option of names is used. */
+/* How a name of an RM_OPTION_NAMES option can be used. */
 enum rm_name_use {
-    RM_NAME_JOINED, /* with others, by '+' */
-    RM_NAME_ALONE,  /* by itself only: "none" */
-    RM_NAME_FLAG    /* by itself only, and its bits go to the member `flags` */
+    RM_NAME_JOINED, /* joined with others by '+' */
+    RM_NAME_ALONE,  /* alone only: "none" */
+    RM_NAME_FLAG    /* alone only; its bits go to the member `flags` */
 };
 
 struct rm_option_name {
-    char name[16]; /* no pointer: each costs a relocation */
+    char name[16]; /* an array: each pointer would cost a relocation */
     uint64_t bits;
     enum rm_name_use use;
 };
@@ -50,35 +50,36 @@ struct rm_option {
     const char *help;
     const char *unit;         /* of a count or a number; NULL: none */
     const char *default_text; /* the default in words; NULL: the number `default_value` */
-    const char *bare;         /* what the key alone stands for; NULL: it takes a value */
+    const char *bare;         /* the value for a key without a value; NULL: a value is required */
     const struct rm_option_name *names;
     size_t name_count;
-    double low, high, default_value; /* the default: 0: nothing is filled in */
+    double low, high, default_value; /* default_value 0: no default is filled in */
     uint64_t bits;                   /* of a flag; of names: the default */
-    uint64_t zero_flag;              /* of `flags`: the number 0 is meant */
+    uint64_t zero_flag;              /* bit of `flags`: the number 0 is intended */
     enum rm_option_type type;
     bool is_needed;
     bool is_signed;      /* of a count: the member is an int64_t */
-    bool is_without;     /* it has no effect beside `with_bits`, not without them */
-    size_t offset;       /* of the member; of flags and choices not used */
+    bool is_without;     /* the option has no effect with `with_bits`, instead of without them */
+    size_t offset;       /* of the member; not used for flags and choices */
     size_t count_offset; /* of the number of labels */
-    const char *with;    /* "stacks=cpu": it has no effect without that; NULL: it has one always */
-    size_t with_offset;  /* of the member that says so: */
-    size_t or_offset;    /* or of another, which is not 0; 0: there is none */
-    uint64_t with_bits;  /* it has one of these bits */
+    const char *with; /* "stacks=cpu": the option needs this to have an effect; NULL: it always has
+                         an effect */
+    size_t with_offset; /* of the member that is checked for `with_bits` */
+    size_t or_offset;   /* of another member that is enough if not 0; 0: no such member */
+    uint64_t with_bits; /* bits, any of which must be set */
 };
 
 /* The options of one owner, which one struct holds. */
 struct rm_option_set {
-    const char *name; /* "json", and the beginning of its keys in a longer text; "": the monitor */
-    const char *main; /* key that a value without a key is of; NULL: there is none */
+    const char *name; /* "json", also the prefix of its keys in a longer text; "": the monitor */
+    const char *main; /* key for a value without a key; NULL: no such key */
     const char *help;
     const struct rm_option *options;
     size_t count;
     size_t flags_offset;
 };
 
-/* Traits of a row: each ends in a comma, so that several stand side by side. */
+/* Traits of a row: each ends in a comma, so that several can follow each other. */
 #define RM_RANGE(low_, high_, default_) .low = (low_), .high = (high_), .default_value = (default_),
 #define RM_DEFAULT(text)                .default_text = (text),
 #define RM_UNIT(text)                   .unit = (text),
@@ -96,7 +97,8 @@ struct rm_option_set {
     RM_WITH(member, UINT64_MAX, text).or_offset = offsetof(RM_OWNER, other),
 #define RM_NOT_WITH(member, bits_, text) RM_WITH(member, bits_, text).is_without = true,
 
-/* A member's place, if it is of the option's type: else there is an array of negative length. */
+/* The offset of a member.  If the member does not have the option's type, an array has a negative
+ * length. */
 #define RM_OPTION_PLACE(owner, type_, member) \
     (offsetof(owner, member) +                                                              \
      0 * sizeof(char[_Generic(&((owner *)0)->member, uint64_t *                             \
@@ -122,42 +124,44 @@ struct rm_option_set {
 
 #define RM_OPTION_LABELS_MOST 32
 
-/* Where values go. */
+/* The destination of values. */
 struct rm_option_target {
     void *options;                   /* the struct of the set */
-    resmon_prometheus_label *labels; /* RM_OPTION_LABELS_MOST; NULL: the set has none */
+    resmon_prometheus_label *labels; /* RM_OPTION_LABELS_MOST; NULL: the set has no labels */
 };
 
-/** The option of a key; of "label.NAME" the labels.  NULL: there is none. */
+/** The option of a key; for "label.NAME" the labels option.  NULL: no such option. */
 RM_SHARED const struct rm_option *rm_option_find(const struct rm_option_set *set, const char *key);
 
-/** Looks at all keys of a set for the one that was meant. */
+/** Tries all keys of a set as suggestions. */
 void rm_option_near(const struct rm_option_set *set, struct rm_nearest *nearest);
 
-/** Sets the option to the value of a part; texts point to where it stands.  RESMON_EINVAL,
- * RESMON_ERANGE: the text says key, value, what is allowed, and the default. */
+/** Sets the option to the value of a part; texts are not copied.  RESMON_EINVAL, RESMON_ERANGE: the
+ * error text has the key, the value, the allowed values and the default. */
 resmon_status rm_option_set(const struct rm_option_set *set, const struct rm_option *option,
                             const struct rm_option_part *part,
                             const struct rm_option_target *target);
 
-/** RESMON_EINVAL: the part is no option of the set; the one that was meant, and all that it has. */
+/** RESMON_EINVAL: the part is not an option of the set; the error text has a suggestion and all
+ * keys. */
 resmon_status rm_option_refuse(const struct rm_option_set *set, const struct rm_option_part *part);
 
-/** Reads a whole text of a set; `room` of strlen(text) + 1 bytes is where texts stay. */
+/** Parses a whole text of a set.  `room` is a buffer of strlen(text) + 1 bytes that holds the
+ * texts. */
 resmon_status rm_options_parse(const struct rm_option_set *set, const char *text, char *room,
                                const struct rm_option_target *target);
 
-/** Checks a struct that was filled in, and puts defaults where 0 stands for them.  RESMON_ERANGE,
+/** Checks a struct that a program filled in, and replaces 0 by defaults.  RESMON_ERANGE,
  * RESMON_EINVAL. */
 resmon_status rm_options_complete(const struct rm_option_set *set, void *options);
 
-/** What was said in `given` and has no effect in `completed`, the same with its defaults, as
- * "stack_hz has no effect without stacks=cpu", joined by "\n". */
+/** Lists the options that are set in `given` but have no effect.  `completed` is `given` with its
+ * defaults.  Lines such as "stack_hz has no effect without stacks=cpu", joined by "\n". */
 void rm_options_remark(const struct rm_option_set *set, const void *given, const void *completed,
                        char *text, size_t room);
 
-/** Takes back the option that a text about a failure begins with: "counters: ...".  NULL: that is
- * none which was said. */
+/** Unsets the option at the beginning of an error text: "counters: ...".  NULL: the text does not
+ * begin with a set option. */
 const struct rm_option *rm_options_forget(const struct rm_option_set *set, void *options,
                                           const char *failure);
 
@@ -175,23 +179,23 @@ extern const struct rm_option_time {
     uint64_t ms;
 } rm_option_times[RM_OPTION_TIMES];
 
-/** A value of a number: "1.5 s", "99 Hz", or "99" without its unit (that of a duration stays). */
+/** Formats a number: "1.5 s", "99 Hz", or "99" without its unit (a duration keeps its unit). */
 void rm_option_write(const struct rm_option *option, double value, bool with_unit,
                      char text[RM_OPTION_VALUE_BYTES]);
 
 /** "count", "duration" ... */
 const char *rm_option_type_name(enum rm_option_type type);
 
-/** The key as it stands in RESMON: "json.interval". */
+/** The key as in RESMON: "json.interval". */
 void rm_option_full_name(const struct rm_option_set *set, const struct rm_option *option,
                          char name[RM_OPTION_VALUE_BYTES]);
 
-/** The default; "" when there is none to tell.  Its least and most; "" where it has none. */
+/** The default, or the bounds, as text; "" if there are none. */
 void rm_option_default(const struct rm_option *option, char text[RM_OPTION_VALUE_BYTES]);
 void rm_option_low(const struct rm_option *option, char text[RM_OPTION_VALUE_BYTES]);
 void rm_option_high(const struct rm_option *option, char text[RM_OPTION_VALUE_BYTES]);
 
-/** Its names, or the keys of a set, joined by ", ". */
+/** Lists the names of an option, or the keys of a set, joined by ", ". */
 void rm_option_list_names(const struct rm_option *option, char *text, size_t room);
 void rm_option_list_keys(const struct rm_option_set *set, char *text, size_t room);
 

@@ -71,7 +71,7 @@ void rm_nearest_try(struct rm_nearest *nearest, const char *name)
 
 #define WORD "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_."
 
-/* Copies to the room, with an end. */
+/* Copies to the buffer, with a final '\0'. */
 static const char *put(struct rm_option_text *text, const char *bytes, size_t length)
 {
     char *copy = text->room;
@@ -81,7 +81,7 @@ static const char *put(struct rm_option_text *text, const char *bytes, size_t le
     return copy;
 }
 
-/* Takes a value in quotes; false: it has no end, or more stands behind it. */
+/* Takes a quoted value; false: the value has no end, or text follows it. */
 static bool take_quoted(struct rm_option_text *text, const char **ret_value)
 {
     char *copy = text->room;
@@ -153,11 +153,11 @@ bool rm_option_resume(struct rm_option_text *text)
     if (text->status == RESMON_OK) {
         return false;
     }
-    const char *closing = strchr(text->rest + 1, '"'); /* NULL: it was never closed */
+    const char *closing = strchr(text->rest + 1, '"'); /* NULL: there is no closing quote */
     text->rest = closing != NULL ? closing + 1 : text->rest;
     text->rest += strcspn(text->rest, ",");
     text->status = RESMON_OK;
-    text->had_secret = true; /* what stands there may be a part of one */
+    text->had_secret = true; /* the rest may be a part of a secret */
     return *text->rest != '\0';
 }
 
@@ -173,7 +173,7 @@ void rm_option_quote(struct rm_buffer *buffer, const char *text)
 
 static void show(const struct rm_option_part *part, char shown[RM_OPTION_SHOWN_BYTES])
 {
-    bool has_key = part->key[0] != '\0'; /* whose value may be a secret */
+    bool has_key = part->key[0] != '\0'; /* the value of a key may be a secret */
     const char *text = part->is_hidden ? "..." : has_key ? part->key : part->from;
     (void)rm_text_copy(shown, RM_OPTION_SHOWN_BYTES, text,
                        part->is_hidden || has_key ? strlen(text) : part->length);
@@ -208,7 +208,7 @@ void rm_option_full_name(const struct rm_option_set *set, const struct rm_option
                    set->name[0] != '\0' ? "." : "", option->key);
 }
 
-/* In the longest unit that divides it. */
+/* Uses the longest unit that divides the value. */
 static void write_duration(double value, char text[RM_OPTION_VALUE_BYTES])
 {
     uint64_t ms = (uint64_t)value;

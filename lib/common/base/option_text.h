@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Owns the texts of options: how they are written, what is said about them, and which name was
- * meant by a word that is none.
+ * Owns the texts of options: their syntax, messages about them, and suggestions for misspelled
+ * names.
  */
 #ifndef RM_BASE_OPTION_TEXT_H
 #define RM_BASE_OPTION_TEXT_H
@@ -15,67 +15,68 @@
 /* ---- did you mean ----------------------------------------------------------------------- */
 
 /*
- * The question "did you mean": which of several names somebody had in mind who wrote another word.
- * Pure.
+ * The question "did you mean": finds the nearest of several names to a misspelled word.  Pure.
  */
 
-#define RM_NEAREST_LONGEST 40 /* longer words are nobody's misspelling */
+#define RM_NEAREST_LONGEST 40 /* longer words get no suggestion */
 
 struct rm_nearest {
     const char *word; /* as it was written */
     size_t length;
     size_t distance;  /* of `name`: letters to add, drop or change; at most 2 */
-    const char *name; /* NULL: none comes near */
+    const char *name; /* NULL: no name is near */
 };
 
 struct rm_nearest rm_nearest_new(const char *word, size_t length);
 
 /**
- * Looks at one more name, which must outlive the answer.  Near is a name that at most 2 letters and
- * half of the word turn the word into, or one that begins with the word ("prom", "prometheus").
- * Capitals do not count.  Of two that are as near, the first stays.
+ * Tries one more name, which must outlive the answer.  A name is near if it begins with the word
+ * ("prom", "prometheus").  It is also near if few letters of the word are added, dropped or changed
+ * to get the name: at most 2, and at most half of the word.  Case is ignored.  Of two equally near
+ * names, the first one is kept.
  */
 void rm_nearest_try(struct rm_nearest *nearest, const char *name);
 
 /* ---- how options are written ------------------------------------------------------------ */
 
 /*
- * How options are written: "key=value,key,key=\"a, b\"".  A value ends at a comma, unless it stands
- * in double quotes; in these, \" and \\ are a quote and a backslash.  A part whose beginning is no
- * word (of letters, digits, '_' and '.') is a value alone.
+ * The syntax of options: "key=value,key,key=\"a, b\"".  A value ends at a comma, unless it is in
+ * double quotes; inside of these, \" and \\ are a quote and a backslash.  A part that does not
+ * begin with a word (letters, digits, '_' and '.') is a value without a key.
  */
 
-/* A text of options that is being read. */
+/* A text of options during parsing. */
 struct rm_option_text {
-    const char *rest; /* of what was given */
-    char *room;       /* where keys and values are put: strlen(rest) + 1 bytes are enough */
+    const char *rest; /* the unread rest of the given text */
+    char *room;       /* buffer for keys and values: strlen(rest) + 1 bytes are enough */
     resmon_status status;
-    bool had_secret; /* for its reader to set: what follows may be a piece of it, after a comma */
+    bool had_secret; /* set by the caller: the rest may be a part of a secret, after a comma */
 };
 
-/* A part of it. */
+/* A part of a text of options. */
 struct rm_option_part {
-    const char *from;  /* where it stands in what was given */
-    size_t length;     /* there */
-    const char *key;   /* "": it is a value alone */
-    const char *value; /* NULL: it is a key alone */
-    bool is_quoted;    /* the value may be empty then */
-    bool is_hidden;    /* no message shows it: it may be a piece of a password with a comma */
+    const char *from;  /* its position in the given text */
+    size_t length;     /* of the part in the given text */
+    const char *key;   /* "": the part is a value without a key */
+    const char *value; /* NULL: the part is a key without a value */
+    bool is_quoted;    /* the value is in quotes, and may be empty */
+    bool is_hidden;    /* never shown in messages: may be part of a password with a comma */
 };
 
-/** Takes the next part; empty ones are skipped.  false at the end, and for a quoted value without
- * an end, or with more behind it: `status` says so. */
+/** Takes the next part; empty parts are skipped.  False at the end, and on an error in `status`: a
+ * quoted value without an end, or with text after its end. */
 bool rm_option_next(struct rm_option_text *text, struct rm_option_part *ret_part);
 
-/** Goes on behind a value that rm_option_next() refused, at the next comma; false: nothing was, or
- * nothing follows.  What follows is hidden, as it may be a part of that value. */
+/** Continues at the next comma after a value that rm_option_next() refused.  False: no value was
+ * refused, or the text has ended.  Later parts are hidden, because they may belong to that value.
+ */
 bool rm_option_resume(struct rm_option_text *text);
 
-/** Adds `text` as a value in quotes. */
+/** Appends `text` as a quoted value. */
 void rm_option_quote(struct rm_buffer *buffer, const char *text);
 
-/** RESMON_EINVAL about a part that is no option of `whose` ("": of anybody): the name that was
- * meant, and `advice`. */
+/** RESMON_EINVAL for a part that is not an option of `whose` ("": of any owner); the error text has
+ * the suggestion and `advice`. */
 resmon_status rm_option_unknown(const char *whose, const struct rm_option_part *part,
                                 const struct rm_nearest *nearest, const char *advice);
 

@@ -151,7 +151,7 @@ bool rm_parse_until(struct rm_text *text, char mark, struct rm_text *ret_head)
     return true;
 }
 
-/* Of a text that is none, `at` may be NULL, which memcmp does not take. */
+/* An empty text may have `at` NULL, which memcmp() does not accept. */
 bool rm_text_equals(const struct rm_text *text, const char *literal)
 {
     size_t length = strlen(literal);
@@ -166,7 +166,8 @@ static bool key_matches(const struct rm_key *key, const struct rm_text *line)
            memcmp(line->at, key->name, key->length) == 0 && is_blank(line->at[key->length]);
 }
 
-/* The key that the line starts with, looked for from `wanted` on; `count` when there is none. */
+/* The key at the start of the line, searched from `wanted` on; `count` if the line has no such key.
+ */
 static size_t find_key(const struct rm_text *line, const struct rm_key *keys, size_t count,
                        size_t wanted)
 {

@@ -42,7 +42,7 @@ static inline size_t rm_text_left(const struct rm_text *text)
 /** Takes the next line, without its '\n'; false at the end. */
 RM_SHARED bool rm_parse_line(struct rm_text *text, struct rm_text *ret_line);
 
-/** Takes the next run of bytes that are neither space nor tab; false when there is none. */
+/** Takes the next run of bytes that are neither space nor tab; false: no such byte is left. */
 bool rm_parse_word(struct rm_text *text, struct rm_text *ret_word);
 
 /** Skips spaces, then takes a decimal number; false on anything else, and on overflow. */

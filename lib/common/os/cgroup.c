@@ -14,10 +14,10 @@
 static const char *const v1_names[RM_CGROUP_CONTROLLERS] = {"memory", "cpu", "cpuacct", "blkio",
                                                             "pids"};
 
-/* A group in a hierarchy, before the mounts are known. */
+/* The cgroups of a process in each hierarchy, before the mounts are known. */
 struct membership {
-    bool is_v1[RM_CGROUP_CONTROLLERS];  /* a version 1 hierarchy has the controller ... */
-    bool has_v1[RM_CGROUP_CONTROLLERS]; /* ... and we know the group in it */
+    bool is_v1[RM_CGROUP_CONTROLLERS];  /* a version 1 hierarchy has the controller */
+    bool has_v1[RM_CGROUP_CONTROLLERS]; /* the path of the cgroup in that hierarchy is known */
     char v1[RM_CGROUP_CONTROLLERS][RM_CGROUP_PATH_BYTES];
     bool has_v2;
     char v2[RM_CGROUP_PATH_BYTES];
@@ -69,7 +69,7 @@ static void parse_membership(struct rm_text text, struct membership *ret)
 
 struct mount {
     struct rm_text root;  /* the part of the hierarchy that is mounted */
-    struct rm_text point; /* where; octal escapes as the kernel wrote them */
+    struct rm_text point; /* the mount point, with the kernel's octal escapes */
     struct rm_text type;
     struct rm_text options; /* of the file system: the controllers, in version 1 */
 };
@@ -117,7 +117,7 @@ static bool append_plain(char *target, size_t capacity, size_t *length, struct r
     return true;
 }
 
-/* Appends text with the kernel's octal escapes (\040 and so on) undone. */
+/* Appends text; decodes the kernel's octal escapes (\040 and so on). */
 static bool append_unescaped(char *target, size_t capacity, size_t *length, struct rm_text text)
 {
     while (text.at < text.end) {
@@ -135,7 +135,7 @@ static bool append_unescaped(char *target, size_t capacity, size_t *length, stru
     return true;
 }
 
-/* Whether the group is in the mounted part of the hierarchy; `rest`: its path below that part. */
+/* Whether the cgroup is in the mounted part of the hierarchy; `rest`: its path below that part. */
 static bool is_below(const char *root, const char *group, struct rm_text *rest)
 {
     *rest = rm_text_of(group, strlen(group));
@@ -146,9 +146,9 @@ static bool is_below(const char *root, const char *group, struct rm_text *rest)
 }
 
 /*
- * Joins the mount point and the group's path below the mounted part of the hierarchy; the path of
- * the group is not escaped (systemd's "\x2d" is part of a name), mountinfo is.  A path outside of
- * that part (another cgroup namespace: "/../..") leaves only the mount point itself.
+ * Joins the mount point and the cgroup's path below the mounted part of the hierarchy.  Paths in
+ * mountinfo are escaped.  The path of the cgroup is not: systemd's "\x2d" is part of a name.  A
+ * path outside of the mounted part (another cgroup namespace: "/../..") gives only the mount point.
  */
 static bool join(const struct mount *mount, const char *group, struct rm_cgroup_place *place)
 {
@@ -169,7 +169,8 @@ static bool join(const struct mount *mount, const char *group, struct rm_cgroup_
     if (place->is_outside || rm_text_left(&rest) <= 1) {
         return true;
     }
-    /* /proc/PID/cgroup does not escape: a backslash is one ("machine-qemu\\x2d1.scope"). */
+    /* /proc/PID/cgroup has no escapes: a backslash belongs to the name
+     * ("machine-qemu\\x2d1.scope"). */
     return append_plain(place->path, sizeof place->path, &length, rest);
 }
 
@@ -190,7 +191,7 @@ static void place_mount(struct rm_cgroup *cgroup, const struct membership *group
                           : groups->has_v1[i] && list_has(mount->options, v1_names[i]);
         struct rm_cgroup_place *known = &cgroup->places[i];
         if (!fits || (known->version != 0 && !known->is_outside)) {
-            continue; /* the first mount with the group in it wins: there may be several */
+            continue; /* several mounts may have the cgroup: the first one is used */
         }
         if (join(mount, is_v2 ? groups->v2 : groups->v1[i], &place) &&
             (known->version == 0 || !place.is_outside)) {
@@ -233,7 +234,8 @@ static bool is_cgroup(const struct mount *mount)
     return rm_text_equals(&mount->type, "cgroup2") || rm_text_equals(&mount->type, "cgroup");
 }
 
-/* "/sys/fs/cgroup/a" below a mount at /sys/fs/cgroup of the part "/" is "/a" of the hierarchy. */
+/* Removes the mount point: with the part "/" mounted at /sys/fs/cgroup, "/sys/fs/cgroup/a" becomes
+ * "/a". */
 static bool take_mount_off(const struct mount *mount, const char *path,
                            char group[RM_CGROUP_PATH_BYTES])
 {
@@ -260,7 +262,7 @@ static void belong_to(struct membership *groups, const char *group)
     }
 }
 
-/* Hierarchies that do not have it are as those that are not mounted. */
+/* Marks hierarchies without the cgroup as not mounted.  False: no hierarchy has the cgroup. */
 static bool drop_absent(struct rm_cgroup *cgroup, const struct rm_root *root)
 {
     bool has_any = false;
@@ -352,7 +354,7 @@ void rm_cgroup_visit_ancestors(const struct rm_cgroup_place *place, rm_cgroup_vi
 
 #define REFRESH_NS (10 * RM_NS_PER_S)
 
-/* By version; two limits of one group are one: the lower. */
+/* By version.  Where a cgroup has two limits, the lower one applies. */
 static const struct {
     const char *used;
     const char *limits[2];
@@ -371,7 +373,8 @@ static resmon_status read_number(const struct rm_cgroup_limits *limits, const ch
                : RESMON_ENOENT;
 }
 
-/* A file that says nothing of a limit, against one that could not be opened or read just now. */
+/* True: the limit was read, or the file gives no limit.  False: the file could not be opened or
+ * read this time. */
 static bool is_told(resmon_status status)
 {
     return status == RESMON_OK || status == RESMON_ENOENT || status == RESMON_EFORMAT ||
@@ -387,14 +390,14 @@ static void read_limit(const struct rm_cgroup_limits *limits, struct rm_cgroup_l
         const char *name = names[limits->version].limits[i];
         resmon_status status = read_number(limits, level->path, name, scratch, &limit);
         if (!is_told(status)) {
-            return; /* the limit that was known stays */
+            return; /* the previous limit is kept */
         }
         lowest = status == RESMON_OK && limit < lowest ? limit : lowest;
     }
     level->limit = lowest < RM_CGROUP_UNLIMITED ? lowest : UINT64_MAX;
 }
 
-/* What groups above the mounted part of a version 1 hierarchy allow, too; UINT64_MAX: no limit. */
+/* The limit of version 1 that includes ancestors above the mounted part; UINT64_MAX: no limit. */
 static uint64_t hierarchical_limit(const struct rm_cgroup_place *place, const struct rm_root *root,
                                    struct rm_scratch *scratch)
 {
@@ -414,7 +417,7 @@ static uint64_t hierarchical_limit(const struct rm_cgroup_place *place, const st
 struct walk {
     struct rm_cgroup_limits *limits;
     struct rm_scratch *scratch;
-    bool is_cut_off; /* version 1: a group may not charge those above it */
+    bool is_cut_off; /* version 1: a cgroup need not charge its ancestors */
 };
 
 static void add_level(void *context, const char *path)
@@ -427,7 +430,7 @@ static void add_level(void *context, const char *path)
     }
     walk->is_cut_off = walk->is_cut_off || is_hierarchical == 0;
     if (walk->is_cut_off || limits->count + 1 >= RM_CGROUP_MOST_LEVELS) {
-        return; /* the last one is for a hidden group */
+        return; /* the last level is reserved for a hidden cgroup */
     }
     struct rm_cgroup_level *level = &limits->levels[limits->count++];
     level->limit = UINT64_MAX;
@@ -453,7 +456,8 @@ static uint64_t lowest_limit(const struct rm_cgroup_limits *limits)
     return lowest;
 }
 
-/* A container that sees its own group only is told of tighter limits above it, in version 1. */
+/* In version 1, a container that sees only its own cgroup can still read a lower limit of an
+ * ancestor. */
 static void read_hidden(struct rm_cgroup_limits *limits, struct rm_scratch *scratch)
 {
     struct rm_cgroup_place place = {.version = limits->version};
@@ -486,7 +490,7 @@ static void read_limits(struct rm_cgroup_limits *limits, struct rm_scratch *scra
         is_known = is_known && (level->limit == UINT64_MAX || rm_file_is_open(&level->used));
     }
     if (!is_known) {
-        open_used(limits, &limits->levels[0]); /* at least that is charged above it */
+        open_used(limits, &limits->levels[0]); /* a lower bound for the charge of its ancestors */
     }
     limits->read_ns = now_ns;
 }
@@ -587,7 +591,7 @@ struct listing {
     struct rm_cgroup_members *members;
     const struct rm_root *root;
     struct rm_scratch *scratch;
-    char path[RM_FILE_PATH_BYTES]; /* of the group that is listed */
+    char path[RM_FILE_PATH_BYTES]; /* of the cgroup being listed */
     unsigned depth;
     resmon_status status;
 };
@@ -617,12 +621,12 @@ static resmon_status list_own(struct listing *listing)
     }
     resmon_status status = rm_file_read_once(listing->root, file, listing->scratch, &text);
     while (status == RESMON_OK && rm_parse_u64(&text, &pid)) {
-        if (pid != 0) { /* 0: of another namespace of pids */
+        if (pid != 0) { /* 0: the process is in another pid namespace */
             add_pid(listing, pid);
         }
         (void)rm_parse_literal(&text, "\n");
     }
-    return status == RESMON_EFORMAT ? RESMON_OK : status; /* empty: none in it */
+    return status == RESMON_EFORMAT ? RESMON_OK : status; /* empty: no process in the cgroup */
 }
 
 static bool list_below(void *context, const char *name);

@@ -274,7 +274,7 @@ static bool has_empty_line(const char *bytes, size_t length)
     return false;
 }
 
-/* In small pieces: the kernel makes as many records as fit into the buffer of a read. */
+/* Reads small pieces: the kernel generates as many records as the buffer of a read can hold. */
 resmon_status rm_file_read_first(const struct rm_root *root, const char *path,
                                  struct rm_scratch *scratch, struct rm_text *ret_text)
 {
@@ -299,7 +299,7 @@ resmon_status rm_file_read_first(const struct rm_root *root, const char *path,
     return status;
 }
 
-/* No made failure of tests: its callers do without the file. */
+/* Without fault injection of tests: the callers can continue without the file. */
 struct rm_text rm_file_read_short(const struct rm_root *root, const char *path, char *bytes,
                                   size_t capacity)
 {

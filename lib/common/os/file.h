@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Owns reading: of the kernel's text files below a root directory ("/" or a fixture tree), once or
- * again and again; of directories there; of files that users name, up to a bound; and on which kind
- * of file system a path is.
- * Called by every layer that reads files.
+ * Owns reading of files: text files of the kernel below a root directory ("/" or a fixture tree),
+ * once or repeatedly; directories below the root; files that users name, up to a bound.  Also the
+ * kind of file system of a path.  Called by every layer that reads files.
  */
 #ifndef RM_OS_FILE_H
 #define RM_OS_FILE_H
@@ -23,11 +22,11 @@
 /** The directory that all paths are relative to. */
 struct rm_root {
     struct rm_kept kept;
-    dev_t device; /* of the directory that was opened first */
+    dev_t device; /* of the first opened directory */
     ino_t inode;
     const char *path;    /* the caller's, until close */
     bool is_live;        /* the machine's own "/": files agree with system calls */
-    uint32_t generation; /* how often it had to be opened again */
+    uint32_t generation; /* number of times the root was reopened */
 };
 
 /** Opens `path` (NULL: "/") as a root. */
@@ -35,9 +34,9 @@ RM_SHARED resmon_status rm_root_open(struct rm_root *root, const char *path);
 RM_SHARED void rm_root_close(struct rm_root *root);
 
 /**
- * Opens the root again if the program has closed the descriptors that it does not know; each file
- * below it is then opened again at its next read.  Such programs close all descriptors from some
- * number on.  The root is opened first, so a check of the root alone finds nearly all such cases.
+ * Opens the root again if the program has closed unknown descriptors.  Each file below it is then
+ * reopened at its next read.  Such programs close all descriptors from some number on.  The root is
+ * opened first, so a check of the root alone finds nearly all such cases.
  */
 void rm_root_revive(struct rm_root *root);
 
@@ -68,7 +67,7 @@ struct rm_file {
 resmon_status rm_file_open(struct rm_file *file, const struct rm_root *root, const char *path);
 void rm_file_close(struct rm_file *file);
 
-/** Opens the path again: a driver that was loaded anew has new files under the old paths. */
+/** Opens the path again: a reloaded driver has new files under the old paths. */
 resmon_status rm_file_reopen(struct rm_file *file);
 
 static inline bool rm_file_is_open(const struct rm_file *file)
@@ -77,9 +76,9 @@ static inline bool rm_file_is_open(const struct rm_file *file)
 }
 
 /**
- * Reads the whole file from its start.  `ret_text` points into the scratch and lives until the
- * next read.  RESMON_ESRCH when the process of the file has ended, RESMON_EFORMAT when the file is
- * empty or larger than the bound.
+ * Reads the whole file from its start.  `ret_text` points into the scratch, and is valid until the
+ * next read.  RESMON_ESRCH: the process of the file has ended; RESMON_EFORMAT: the file is empty or
+ * larger than the bound.
  */
 resmon_status rm_file_read(struct rm_file *file, struct rm_scratch *scratch,
                            struct rm_text *ret_text);
@@ -101,8 +100,8 @@ resmon_status rm_fd_open(const struct rm_root *root, const char *path, int *ret_
 RM_SHARED resmon_status rm_file_read_once(const struct rm_root *root, const char *path,
                                           struct rm_scratch *scratch, struct rm_text *ret_text);
 
-/** Reads the first record, up to an empty line, or 4 KiB: of long files whose other records the
- * kernel needs much time for (/proc/cpuinfo).  The text may contain more than that record. */
+/** Reads the first record, up to an empty line, or 4 KiB.  For long files with many records that
+ * are slow in the kernel (/proc/cpuinfo).  The text may contain more than the first record. */
 resmon_status rm_file_read_first(const struct rm_root *root, const char *path,
                                  struct rm_scratch *scratch, struct rm_text *ret_text);
 
@@ -142,8 +141,8 @@ resmon_status rm_dir_visit_below(const struct rm_root *root, const char *path,
  * have the number in stat(); on older ones the directory is listed. */
 resmon_status rm_fd_count(const struct rm_root *root, const char *proc_dir, uint64_t *ret_count);
 
-/** The same by the process's directory "fd" that is kept open; false: an older kernel, or the
- * process has ended. */
+/** Counts the same number through the process's directory "fd", which is kept open.  False: a
+ * kernel before 6.2, or the process has ended. */
 bool rm_fd_count_kept(const struct rm_kept *directory, uint64_t *ret_count);
 
 /* ---- files that users name --------------------------------------------------------------- */
@@ -168,8 +167,8 @@ resmon_status rm_infile_of_memory(struct rm_infile *file, const char *name, cons
 resmon_status rm_infile_read(const struct rm_infile *file, uint64_t offset, void *bytes,
                              uint64_t length);
 
-/** The next offset, from `offset` on, where the file has data: before it, the file is a hole of
- * zeroes.  `offset` itself where the file system does not know. */
+/** The next offset with data, from `offset` on; a hole of zeroes is skipped.  `offset` itself if
+ * the file system has no such information. */
 uint64_t rm_infile_next_data(const struct rm_infile *file, uint64_t offset);
 
 /** The whole content, which the caller frees (rm_free); NULL unless RESMON_OK. */
@@ -181,7 +180,7 @@ RM_SHARED void rm_infile_close(struct rm_infile *file);
 
 struct rm_file_system {
     const char *name; /* "nfs", "ext4"; static */
-    bool is_memory;   /* its files are memory: they never wait for a device or a server */
+    bool is_memory;   /* its files are in memory: access never waits for a device or a server */
     bool is_remote;   /* on another machine: many write to it, and a mapping of it may fail */
     bool is_fuse;     /* implemented by a program (fuse(4)) */
 };

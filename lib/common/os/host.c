@@ -37,7 +37,7 @@ static const struct interpreter *interpreter_of(const char *file)
     return NULL;
 }
 
-/* The argument behind one; NULL: there is none. */
+/* The next argument; NULL: there is no further argument. */
 static const char *next_of(const char *argument, const char *end)
 {
     const char *next = argument + strnlen(argument, (size_t)(end - argument)) + 1;
@@ -67,7 +67,7 @@ static enum meaning read_letters(const struct interpreter *interpreter, const ch
     return MEANS_NOTHING;
 }
 
-/* The script or module; NULL: there is none, as of "python3 -c ...". */
+/* The script or module; NULL: neither is given, as in "python3 -c ...". */
 static const char *script_of(const struct interpreter *interpreter, const char *argument,
                              const char *end)
 {

@@ -19,7 +19,7 @@ struct rm_host {
     char kernel[RM_HOST_TEXT_BYTES];
     char architecture[64];
     char os[RM_HOST_TEXT_BYTES]; /* PRETTY_NAME of /etc/os-release */
-    char cpu_governor[64];       /* who chooses the CPUs' frequency: "performance", ... */
+    char cpu_governor[64];       /* the kernel's policy for the CPU frequency: "performance", ... */
     char boot_id[64];
     char executable[RM_HOST_TEXT_BYTES];
     char program[128]; /* see below */
@@ -34,10 +34,11 @@ void rm_host_set_command(struct rm_host *host, const char *command);
 RM_SHARED void rm_host_read(struct rm_host *host, const struct rm_root *root,
                             struct rm_scratch *scratch, const char *proc_dir);
 
-/* ---- what people call a program --------------------------------------------------------- */
+/* ---- the name of a program --------------------------------------------------------------- */
 
 /*
- * What people call a program: its script where an interpreter runs one, else its file.  Pure.
+ * The name of a program for people: the script if an interpreter runs one, else the executable.
+ * Pure.
  */
 
 /**

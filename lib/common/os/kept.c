@@ -23,23 +23,24 @@ void rm_kept_isolate_thread(void)
 {
 #if defined(SYS_close_range)
     const unsigned unshare = 1U << 1; /* CLOSE_RANGE_UNSHARE */
-    /* A sanitizer's report would be lost, and it takes descriptors with the same number for one. */
+    /* A sanitizer's report would be lost, and it treats equal descriptor numbers in two tables as
+     * one. */
     if (rm_sanitizer_is_here() || syscall(SYS_close_range, 0U, UINT_MAX, unshare) != 0) {
         return;
     }
     has_own_table = true;
     for (int standard = 0; standard < STANDARD_FILES; standard++) {
-        (void)open("/", O_PATH | O_CLOEXEC); /* what is written to it by mistake fails */
+        (void)open("/", O_PATH | O_CLOEXEC); /* writes to it by mistake fail */
     }
 #endif
 }
 
-/* Above what programs take for granted (after close(0), open() gives 0), and below the 64 that a
- * table of descriptors has room for at first: growing it is slow where threads share it. */
+/* Above the numbers that programs expect (after close(0), open() returns 0).  Below 64, the initial
+ * capacity of a descriptor table: growing the table is slow when threads share it. */
 #define LOWEST 40
 
-/* Real-time signals that pthreads leave alone.  Files opened after each other have different ones,
- * so that one is not taken for the other where it got its number. */
+/* Real-time signals that pthreads does not use.  Consecutive files get different tags, so that a
+ * file is not mistaken for an earlier one with the same number. */
 #define FIRST_TAG 34
 #define MANY_TAGS (RM_KEPT_TAG - FIRST_TAG)
 
@@ -54,7 +55,8 @@ static bool put_tag(int fd, int tag)
     return fcntl(fd, F_SETSIG, tag) == 0 && fcntl(fd, F_GETSIG) == tag;
 }
 
-/* A failure but EBADF (a filter of system calls) says nothing about the file. */
+/* Any failure except EBADF (such as from a filter of system calls) is no information about the
+ * file. */
 static bool has_tag(int fd, int tag)
 {
     int found = fcntl(fd, F_GETSIG);
@@ -126,7 +128,7 @@ bool rm_kept_open_sentinel(struct rm_kept *kept)
     return rm_kept_open(kept, "/", O_RDONLY | O_DIRECTORY);
 }
 
-/* No other thread has that address while this one lives. */
+/* Identifies the table by an address that no other living thread has. */
 static const void *own_table(void)
 {
     return has_own_table ? &has_own_table : NULL;
@@ -151,7 +153,8 @@ void rm_kept_take(struct rm_kept *kept, int fd)
 
 /* ---- stand-ins for the standard three ---------------------------------------------------- */
 
-/* First opens them, last closes them: what one thread holds is not the program's to another. */
+/* The first holder opens the stand-ins and the last one closes them.  Other holders must not
+ * mistake a stand-in for a file of the program. */
 static pthread_mutex_t standard_lock = PTHREAD_MUTEX_INITIALIZER;
 static unsigned holders;
 static struct rm_kept stand_ins[STANDARD_FILES];
@@ -172,8 +175,9 @@ static void forget_holders(void)
 
 static const struct rm_fork_part at_fork = {.in_child = forget_holders};
 
-/* Until a file that another thread of ours has there for a moment should be closed or have a higher
- * number: what is tagged is ours; what is only close-on-exec may be the program's. */
+/* The wait until another thread of ours closes its file there, or moves it to a higher number.  A
+ * tagged file is ours, so the wait is long.  A file that is only close-on-exec may be the
+ * program's, so the wait is short. */
 #define PAUSE_US          200
 #define PAUSES_OF_OURS    5000
 #define PAUSES_OF_ANYBODY 100
@@ -197,7 +201,7 @@ static int most_pauses(void)
     return most;
 }
 
-/* open() gives the lowest number: each that is free, one after the other. */
+/* Takes the free numbers one after the other: open() returns the lowest free number. */
 static void take_free(void)
 {
     int fd = open("/", O_PATH | O_CLOEXEC);
@@ -222,7 +226,7 @@ static void open_stand_ins(void)
 void rm_kept_hold_standard(void)
 {
     if (has_own_table) {
-        return; /* it has stand-ins for good */
+        return; /* this thread always has stand-ins */
     }
     rm_fork_take_part(RM_FORK_STANDARD, &at_fork);
     (void)pthread_mutex_lock(&standard_lock);
@@ -238,7 +242,7 @@ void rm_kept_release_standard(void)
         return;
     }
     (void)pthread_mutex_lock(&standard_lock);
-    holders -= holders > 0 ? 1 : 0; /* a child that its holder forked has forgotten it */
+    holders -= holders > 0 ? 1 : 0; /* after a fork by a holder, the child starts with 0 holders */
     if (holders == 0) {
         close_stand_ins();
     }

@@ -40,7 +40,7 @@ static int find_object(struct dl_phdr_info *info, size_t size, void *place_)
     return 0;
 }
 
-/* The program itself has no name there, and what it was called with is not to be trusted. */
+/* The program has no name in the list of modules, and argv[0] is not trusted. */
 void rm_library_own_file(char path[RM_LIBRARY_PATH_BYTES])
 {
     struct place place = {.address = (uintptr_t)&rm_library_own_file, .path = path};
@@ -61,7 +61,7 @@ bool rm_library_real_path(const char *path, char real[RM_LIBRARY_PATH_BYTES])
 
 /* ---- loading ---------------------------------------------------------------------------- */
 
-/* Of the program, which is the first of the list. */
+/* Called for the program, the first entry of the list. */
 static int has_interpreter(struct dl_phdr_info *program, size_t size, void *ret_has)
 {
     (void)size;
@@ -123,7 +123,7 @@ resmon_status rm_library_load(const struct rm_library *library)
 
 #define MOST_BYTES ((size_t)1 << 20)
 
-/* Through the kernel, which fails where nothing is mapped. */
+/* Reads through the kernel, which returns an error for unmapped addresses. */
 static resmon_status copy_memory(uintptr_t address, void *bytes, size_t length)
 {
     void *there = (void *)address; /* NOLINT(performance-no-int-to-ptr): as the kernel gives it */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Owns libraries of this process: loading one when it is first needed, the file of this one, and
- * the vDSO, which the kernel maps into each process, and which is in no file.
+ * Owns libraries of this process: loading a library at its first use, the file of this library, and
+ * the vDSO.  The kernel maps the vDSO into each process; there is no file of it.
  */
 #ifndef RM_OS_LIBRARY_H
 #define RM_OS_LIBRARY_H
@@ -13,7 +13,7 @@
 
 #include "base/compiler.h"
 
-/* A function of a library, and where its address goes. */
+/* A function of a library, and the destination of its address. */
 struct rm_library_function {
     const char *name;
     void *target; /* a pointer to a pointer to a function */
@@ -28,23 +28,22 @@ struct rm_library {
 
 #define RM_LIBRARY_PATH_BYTES 2048
 
-/** The file that this code is in: the library, or the program that it is linked into; "": not
- * known. */
+/** The file of this code: the library, or the program that it is linked into; "": not known. */
 RM_SHARED void rm_library_own_file(char path[RM_LIBRARY_PATH_BYTES]);
 
-/** The file that a path leads to, links followed; false: to none. */
+/** Resolves all links of a path; false: no such file. */
 bool rm_library_real_path(const char *path, char real[RM_LIBRARY_PATH_BYTES]);
 
 /**
- * dlopen() with RTLD_NOW | RTLD_LOCAL | `flags`; NULL: *ret_why says why not, until the next call.
- * Never in a program that is linked statically: what glibc loads there has a second libc, and no
- * storage of its threads.
+ * dlopen() with RTLD_NOW | RTLD_LOCAL | `flags`.  NULL: *ret_why has the reason, until the next
+ * call.  Always NULL in a statically linked program: glibc would load a second libc there, without
+ * thread-local storage for the program's threads.
  */
 void *rm_library_open(const char *name, int flags, const char **ret_why);
 
 /**
- * Loads it for good.  RESMON_ENOTSUP: it is not there, or lacks a function; then no target is set.
- * To be called once per library and process.
+ * Loads the library permanently.  RESMON_ENOTSUP: the library or a function of it is missing; then
+ * no target is set.  To be called once per library and process.
  */
 resmon_status rm_library_load(const struct rm_library *library);
 

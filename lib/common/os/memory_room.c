@@ -12,7 +12,7 @@
 #include "os/file.h"
 #include "os/proc_pid.h"
 
-/* What version 1 calls no limit is a little less than 2^63. */
+/* "No limit" in version 1 is a little less than 2^63. */
 #define UNLIMITED (UINT64_C(1) << 60)
 
 struct look {
@@ -97,7 +97,8 @@ static bool is_limited(int resource, struct rlimit *ret_limit)
     return getrlimit(resource, ret_limit) == 0 && ret_limit->rlim_cur != RLIM_INFINITY;
 }
 
-/* The process's own file has nothing any more when the main thread has ended. */
+/* Reads the file of the calling thread: the file of the process is empty after its main thread has
+ * ended. */
 static void look_at_process(struct look *look)
 {
     struct rm_text text;

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Owns how much memory the calling process can still have before something of it is refused or
- * killed: by the limits of its control group and all groups around that, by its own limits, and by
- * what the machine has.
- * Called before work that takes much memory and can be done without.
+ * Owns the memory that the calling process can still use before an allocation fails or the process
+ * is killed.  The limits are those of its cgroup and the ancestors of that cgroup, of the process,
+ * and of the machine.  Called before optional work that takes much memory.
  */
 #ifndef RM_OS_MEMORY_ROOM_H
 #define RM_OS_MEMORY_ROOM_H
@@ -15,12 +14,13 @@
 #define RM_MEMORY_LIMIT_BYTES 256
 
 struct rm_memory_room {
-    uint64_t bytes; /* that are left of the tightest limit; UINT64_MAX: none is known */
-    char limit[RM_MEMORY_LIMIT_BYTES]; /* whose that is: "the limit of control group /a" */
+    uint64_t bytes; /* left of the tightest limit; UINT64_MAX: no limit is known */
+    char limit[RM_MEMORY_LIMIT_BYTES]; /* name of the tightest limit: "the limit of control group
+                                          /a" */
 };
 
-/** Looks below the directory `fs_root` (NULL: "/"); what cannot be read does not limit.  Pages of
- * files that nobody has used for long do not count as used: the kernel takes them back first. */
+/** Reads below the directory `fs_root` (NULL: "/"); an unreadable limit is ignored.  File pages
+ * that were not used for long do not count as used: the kernel reclaims them first. */
 RM_SHARED void rm_memory_room_look(const char *fs_root, struct rm_memory_room *ret_room);
 
 /** Looks at the limits of the process alone: RLIMIT_AS and RLIMIT_DATA. */

@@ -70,7 +70,7 @@ _Static_assert(sizeof(struct memory_v2) == 40 && sizeof(struct process_info) == 
                    sizeof(struct process_sample) == 32 && sizeof(struct field_value) == 40,
                "as NVML lays them out");
 
-/* Entry points by name; those that a version lacks are NULL. */
+/* Entry points by name; NULL: the version lacks the function. */
 #define ENTRIES(X)                                                                       \
     X(init, "nvmlInit_v2", (void))                                                       \
     X(shutdown, "nvmlShutdown", (void))                                                  \
@@ -90,9 +90,9 @@ _Static_assert(sizeof(struct memory_v2) == 40 && sizeof(struct process_info) == 
     X(utilization, "nvmlDeviceGetProcessUtilization",                                    \
       (device, struct process_sample *, unsigned *, uint64_t))
 
-/* ---- figures ---------------------------------------------------------------------------- */
+/* ---- values ----------------------------------------------------------------------------- */
 
-/* What a call is like: what it takes, and which part of what it gives is meant. */
+/* The form of a call: its arguments, and its result. */
 enum shape {
     GIVES_U32,           /* (device, unsigned *) */
     GIVES_U32_OF,        /* (device, int which, unsigned *) */
@@ -106,10 +106,10 @@ enum shape {
 
 enum { NOW = RM_NVML_NOW, TOTALS = RM_NVML_TOTALS, JOULES = RM_NVML_JOULES };
 
-/* `which` and `other` are arguments of the call; `part` is the index in what it gives. */
+/* `which` and `other` are arguments of the call; `part` is the index of the value in the result. */
 static const struct call {
     enum rm_nvml_figure figure;
-    unsigned of; /* the parts of a reading that have it */
+    unsigned of; /* the parts of a reading that include the value */
     const char *name;
     enum shape shape;
     int which, other;
@@ -131,14 +131,15 @@ static const struct call {
     {RM_NVML_POWER_LIMIT, NOW, "nvmlDeviceGetEnforcedPowerLimit", GIVES_U32, 0, 0, 0, 1e-3},
     {RM_NVML_ENERGY, TOTALS | JOULES, "nvmlDeviceGetTotalEnergyConsumption", GIVES_U64, 0, 0, 0,
      1e-3},
-    /* Policy 10, NVML_PERF_POLICY_TOTAL_APP_CLOCKS: below the application's clocks, whatever the
-     * cause; violationTime stands second. */
+    /* Policy 10, NVML_PERF_POLICY_TOTAL_APP_CLOCKS: below the application's clocks, for any reason;
+     * violationTime is the second member. */
     {RM_NVML_THROTTLE_ANY, TOTALS, "nvmlDeviceGetViolationStatus", GIVES_U64S_OF, 10, 0, 1, 1e-9},
     {RM_NVML_THROTTLE_REASONS, NOW, "nvmlDeviceGetCurrentClocksEventReasons", GIVES_U64, 0, 0, 0,
      1.0},
     {RM_NVML_THROTTLE_REASONS, NOW, "nvmlDeviceGetCurrentClocksThrottleReasons", GIVES_U64, 0, 0, 0,
      1.0},
-    /* Errors of one bit, and of two; since the driver was loaded (0: volatile). */
+    /* Corrected errors are of one bit, uncorrected ones of two; since the driver was loaded (0:
+     * volatile). */
     {RM_NVML_ECC_CORRECTED, TOTALS, "nvmlDeviceGetTotalEccErrors", GIVES_U64_OF_TWO, 0, 0, 0, 1.0},
     {RM_NVML_ECC_UNCORRECTED, TOTALS, "nvmlDeviceGetTotalEccErrors", GIVES_U64_OF_TWO, 1, 0, 0,
      1.0},
@@ -146,8 +147,8 @@ static const struct call {
     {RM_NVML_DEC, NOW, "nvmlDeviceGetDecoderUtilization", GIVES_U32_AND_OTHER, 0, 0, 0, 1.0},
 };
 
-/* NVML_FI_DEV_*: asked for in one call for each part.  The two of PCIe are counters; the calls that
- * measure its traffic take 20 ms each, and are not made. */
+/* NVML_FI_DEV_*: read with one call for each part.  The two PCIe fields are counters.  The calls
+ * that measure PCIe traffic take 20 ms each, and are not used. */
 static const struct field {
     enum rm_nvml_figure figure;
     unsigned of;
@@ -172,26 +173,26 @@ static const struct field {
 
 #define RETRY_NS (10 * RM_NS_PER_S)
 
-/* How old the use by processes may be: the driver keeps their samples for longer, and to ask for
- * them takes milliseconds. */
+/* The maximum age of the use by processes.  The driver keeps samples for longer, and a query takes
+ * milliseconds. */
 #define USE_NS (900 * RM_NS_PER_MS)
 
 struct use {
     unsigned pid;
-    unsigned count;   /* of its samples */
-    double sm;        /* their sum */
-    bool was_running; /* when it was asked for */
+    unsigned count;   /* the number of samples */
+    double sm;        /* the sum of the samples, % */
+    bool was_running; /* the process was running at the query */
 };
 
 struct gpu {
     struct rm_gpu_info info;
     device handle;
     bool is_lost;
-    int64_t tried_ns;       /* to find it again */
-    bool lacks_call[CALLS]; /* not asked for again */
+    int64_t tried_ns;       /* time of the last attempt to find a lost GPU */
+    bool lacks_call[CALLS]; /* unsupported: not called again */
     bool lacks_field[FIELDS];
-    uint64_t sampled_us; /* of the processes' use: the last sample that was seen */
-    int64_t asked_ns;    /* when it was asked for; 0: never */
+    uint64_t sampled_us; /* time of the newest sample of the use by processes */
+    int64_t asked_ns;    /* time of the last query for the use by processes; 0: never */
     size_t use_count;
     struct use uses[RM_MOST_GPU_PROCESSES];
 };
@@ -204,9 +205,8 @@ struct rm_nvml {
     const char *(*error_text)(int);
     void *entries[CALLS];
     char driver[80];
-    unsigned inits; /* NVML counts them, and wants as many shutdowns */
-    /* Opened after the files of the devices, which NVML keeps open and gives commands to by
-     * number. */
+    unsigned inits; /* NVML counts initialisations and needs as many shutdowns */
+    /* Opened after the device files.  NVML keeps those open, and uses them by descriptor number. */
     struct rm_kept sentinel;
     struct process_info running[RM_MOST_GPU_PROCESSES];
     struct process_sample samples[RM_MOST_GPU_PROCESSES * 4];
@@ -214,7 +214,8 @@ struct rm_nvml {
     struct gpu gpus[RM_MOST_GPUS];
 };
 
-/* ISO C has no cast from an object's pointer to a function's; POSIX promises the bytes. */
+/* ISO C has no cast from an object pointer to a function pointer; POSIX guarantees equal
+ * representation. */
 static void look_up(struct rm_nvml *nvml, void *member, const char *name)
 {
     void *symbol = dlsym(nvml->library, name);
@@ -322,7 +323,7 @@ static resmon_status find_gpus(struct rm_nvml *nvml)
         device handle = NULL;
         code = nvml->by_index(i, &handle);
         if (code != NVML_SUCCESS) {
-            last = code; /* not this user's, or lost */
+            last = code; /* no permission for this user, or a lost GPU */
             continue;
         }
         struct gpu *gpu = add_gpu(nvml, handle);
@@ -338,7 +339,7 @@ static resmon_status find_gpus(struct rm_nvml *nvml)
 
 static resmon_status load(struct rm_nvml *nvml, const char *name)
 {
-    /* It stays: some versions leave destructors of threads behind. */
+    /* The library stays loaded: some versions leave destructors of threads behind. */
     const char *why = "";
     nvml->library = rm_library_open(name != NULL ? name : LIBRARY, RTLD_NODELETE, &why);
     if (nvml->library == NULL) {
@@ -384,8 +385,8 @@ resmon_status rm_nvml_open(struct rm_nvml *nvml)
     return find_gpus(nvml);
 }
 
-/* Whether the program has closed descriptors that it does not know, so that NVML's numbers may mean
- * its own files. */
+/* Whether the program has closed NVML's descriptors: their numbers may be the program's files now.
+ */
 static bool has_lost_files(const struct rm_nvml *nvml)
 {
     return nvml->sentinel.is_open && !rm_kept_is_ours(&nvml->sentinel);
@@ -419,7 +420,7 @@ const char *rm_nvml_driver(const struct rm_nvml *nvml)
 
 /* ---- reading ---------------------------------------------------------------------------- */
 
-/* Asks; the part that is meant in `ret_value`.  Returns NVML's code. */
+/* Makes the call; the value goes to `ret_value`.  Returns NVML's code. */
 static int ask(const struct call *call, void *entry, device handle, double *ret_value)
 {
     unsigned u32[4] = {0};
@@ -464,14 +465,15 @@ static int ask(const struct call *call, void *entry, device handle, double *ret_
     return code;
 }
 
-/* What a GPU, its driver or its slices do not have, they will not have later. */
+/* These codes are permanent: the GPU, its driver or its slice does not support the call. */
 static bool is_lacking(int code)
 {
     return code == NVML_NOT_SUPPORTED || code == NVML_INVALID_ARGUMENT ||
            code == NVML_NO_PERMISSION || code == NVML_FUNCTION_NOT_FOUND;
 }
 
-/* Power, energy and clocks of a slice would be those of its GPU. */
+/* Whether a slice has this value of its own.  Power, energy and clocks would be the values of its
+ * GPU. */
 static bool is_of_slices(enum rm_nvml_figure figure)
 {
     return figure == RM_NVML_MEM_USED || figure == RM_NVML_MEM_TOTAL ||
@@ -479,8 +481,8 @@ static bool is_of_slices(enum rm_nvml_figure figure)
            figure == RM_NVML_ECC_CORRECTED || figure == RM_NVML_ECC_UNCORRECTED;
 }
 
-/* Notes what a code says of the GPU as a whole, or of NVML: after somebody's shutdown there is no
- * init of ours left to be undone, and no handle is good any more. */
+/* Records what a code means for the GPU as a whole, or for NVML.  NVML_UNINITIALIZED: other code
+ * has shut NVML down.  Then no initialisation of ours is left to undo, and no handle is valid. */
 static void note(struct rm_nvml *nvml, struct gpu *gpu, int code)
 {
     gpu->is_lost = gpu->is_lost || code == NVML_GPU_IS_LOST;
@@ -510,7 +512,8 @@ static void read_calls(struct rm_nvml *nvml, struct gpu *gpu, unsigned parts,
     }
 }
 
-/* With what the driver has reserved told apart, where it can be: then `used` is without it. */
+/* Reads the memory with the driver's reserved part separate, where NVML supports that; `used`
+ * excludes the reserved part. */
 static void read_memory(struct rm_nvml *nvml, struct gpu *gpu, struct rm_gpu_reading *reading)
 {
     struct memory_v2 memory = {.version = sizeof memory | 2U << 24};
@@ -622,8 +625,9 @@ static struct use *use_of(struct gpu *gpu, unsigned pid)
     return &gpu->uses[gpu->use_count++];
 }
 
-/* Each process's samples since those that were seen; the first time they are the driver's history,
- * and nobody's.  Drivers have none of processes that run and do nothing. */
+/* Sums each process's samples that are newer than the last query.  The first query returns the
+ * driver's history, which is skipped.  The driver has no samples of processes that run but are
+ * idle. */
 static void ask_for_use(struct rm_nvml *nvml, struct gpu *gpu, const struct rm_gpu_reading *reading)
 {
     unsigned count = RM_ARRAY_LEN(nvml->samples);
@@ -643,7 +647,7 @@ static void ask_for_use(struct rm_nvml *nvml, struct gpu *gpu, const struct rm_g
             use->count++;
         }
     }
-    /* Also to an earlier time: clocks are set back. */
+    /* Also to an earlier time: a clock may be set back. */
     gpu->sampled_us = newest != 0 ? newest : gpu->sampled_us;
     for (size_t i = 0; i < reading->process_count && gpu->use_count > 0; i++) {
         struct use *use = use_of(gpu, (unsigned)reading->processes[i].pid);
@@ -663,8 +667,8 @@ static bool is_running(const struct rm_gpu_reading *reading, unsigned pid)
     return false;
 }
 
-/* Of those that run, and of those that draw and are not told to run; not of those that have ended.
- */
+/* Reports running processes, and processes with samples that the driver never listed as running
+ * (graphics).  Leaves out ended processes. */
 static void tell_use(const struct gpu *gpu, struct rm_gpu_reading *reading)
 {
     for (size_t i = 0; i < gpu->use_count; i++) {
@@ -677,7 +681,8 @@ static void tell_use(const struct gpu *gpu, struct rm_gpu_reading *reading)
     }
 }
 
-/* What was asked for before says nothing of processes that have come since. */
+/* Whether the last query includes all processes of this reading: newer processes are missing in it.
+ */
 static bool is_of_all(const struct gpu *gpu, const struct rm_gpu_reading *reading)
 {
     for (size_t k = 0; k < reading->process_count; k++) {
@@ -712,7 +717,7 @@ static void read_use(struct rm_nvml *nvml, struct gpu *gpu, unsigned parts,
 
 /* ---- a reading -------------------------------------------------------------------------- */
 
-/* A driver that was loaded anew, or a library that somebody shut down. */
+/* Finds the GPU again, after the driver was loaded again or other code shut NVML down. */
 static void find_again(struct rm_nvml *nvml, struct gpu *gpu)
 {
     int64_t now_ns = rm_clock_monotonic_ns();

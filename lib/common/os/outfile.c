@@ -49,7 +49,7 @@ int rm_write_at(const struct rm_kept *kept, const void *bytes, size_t length, in
     return 0;
 }
 
-/* Writes to storage, which is counted as the library's. */
+/* Writes to storage, and counts the write as the library's own I/O. */
 static int write_counted(const struct rm_kept *kept, const void *bytes, size_t length,
                          int64_t offset)
 {
@@ -71,8 +71,8 @@ static resmon_status not_regular(const char *path)
     return rm_error(RESMON_EINVAL, "%s exists and is not a regular file", path);
 }
 
-/* Opens a file that stays under its name, never through a link.  The file is checked after it was
- * opened, so that nobody can put another one in its place. */
+/* Opens an existing or new file under its final name, never through a link.  The check comes after
+ * the open, so that the file cannot be replaced in between. */
 static resmon_status open_regular(struct rm_kept *kept, const char *path, int flags,
                                   const char *verb)
 {
@@ -93,14 +93,14 @@ static resmon_status open_regular(struct rm_kept *kept, const char *path, int fl
     return status;
 }
 
-/* False: another process has locked the file.  A file system without locks locks nothing. */
+/* False: another process has locked the file.  On a file system without locks, always true. */
 static bool lock_as(const struct rm_kept *kept, short type)
 {
     struct flock all = {.l_type = type, .l_whence = SEEK_SET};
     return fcntl(rm_kept_fd(kept), F_OFD_SETLK, &all) == 0 || (errno != EAGAIN && errno != EACCES);
 }
 
-/* Takes away what a failed write has left behind the first `bytes`. */
+/* Removes the bytes that a failed write has left after the first `bytes`. */
 static void cut(const struct rm_kept *kept, uint64_t bytes)
 {
     if (rm_kept_is_ours(kept)) {
@@ -113,7 +113,7 @@ static void cut(const struct rm_kept *kept, uint64_t bytes)
 
 #define MOST_ASIDE 99
 
-#define TRIES 64 /* at a name for the temporary file */
+#define TRIES 64 /* attempts to find a free temporary name */
 
 static void directory_of(const char *path, char directory[RM_PATH_BYTES])
 {
@@ -179,8 +179,8 @@ bool rm_outfile_is_same(const char *a, const char *b)
     return is_known && of_a.st_dev == of_b.st_dev && of_a.st_ino == of_b.st_ino;
 }
 
-/* The name is unique among the threads and processes of a host, except for files that a killed
- * process has left: in a container, each start has the same pid.  O_EXCL finds these. */
+/* The name is unique among the threads and processes of a host.  Files of a killed process are the
+ * exception: in a container, each start has the same pid.  O_EXCL detects them. */
 static resmon_status create_temporary(struct rm_outfile *file, mode_t mode)
 {
     static unsigned serial;
@@ -263,7 +263,7 @@ static int rename_new(const char *from, const char *to)
 
 resmon_status rm_outfile_rename(struct rm_outfile *file)
 {
-    /* Where the program has closed it, all was written by then. */
+    /* All data was written before, even if the program has closed the descriptor. */
     int closed = rm_kept_is_ours(&file->kept) ? close(file->kept.fd) : 0;
     file->kept = (struct rm_kept){0};
     if (RM_FAULT(RM_FAULT_WRITE)) {
@@ -309,7 +309,7 @@ resmon_status rm_outfile_commit(struct rm_outfile *file)
     return status;
 }
 
-/* A file system without links gives it the name instead. */
+/* On a file system without links, the file is renamed instead. */
 static int name_too(const char *path, const char *name)
 {
     int done = link(path, name);
@@ -349,8 +349,8 @@ struct rm_output rm_outfile_output(struct rm_outfile *file)
     return (struct rm_output){write_piece, file};
 }
 
-/* A file that is written in long pieces, however short the pieces of the caller are.  On the heap:
- * its two paths are too long for a stack frame. */
+/* Collects short pieces of the caller into long writes.  On the heap: its two paths are too long
+ * for a stack frame. */
 struct saving {
     struct rm_outfile file;
     size_t length;
@@ -437,7 +437,7 @@ resmon_status rm_appendfile_open(struct rm_appendfile *file, const char *path)
     return status;
 }
 
-/* Opens and locks the file again after the program has closed it: the lock went with the
+/* Opens and locks the file again after the program has closed it: the lock ended with the
  * descriptor. */
 static resmon_status revive(struct rm_appendfile *file)
 {
@@ -466,7 +466,7 @@ resmon_status rm_appendfile_add(struct rm_appendfile *file, const char *bytes, s
         error = write_counted(&file->file, bytes, length, (int64_t)file->bytes);
     }
     if (error != 0) {
-        cut(&file->file, file->bytes); /* no half record, also if none follows */
+        cut(&file->file, file->bytes); /* removes an incomplete record, also if no record follows */
         return write_failed(error, "write to", file->path);
     }
     file->bytes += length;
@@ -536,7 +536,7 @@ static bool lacks_end(int fd, off_t bytes)
     return bytes > 0 && pread(fd, &last, 1, bytes - 1) == 1 && last != '\n';
 }
 
-/* Whole, or the file is as it was. */
+/* Writes the line as a whole, or leaves the file unchanged. */
 static resmon_status write_line(const struct rm_kept *file, const char *path, const char *heading,
                                 const char *line, off_t bytes)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Owns writing of files: whole ones, which are there completely or not at all; one that grows by
- * records; and one that several processes append lines to.  Each survives that the program closes
- * its descriptor: nothing is ever written to another file that has got the number.
+ * Owns writing of files.  There are three kinds: files that are written as a whole, or not at all;
+ * a file to which records are appended; a file to which several processes append lines.  All of
+ * them handle a program that closes their descriptor: nothing is written to another file with the
+ * same number.
  */
 #ifndef RM_OS_OUTFILE_H
 #define RM_OS_OUTFILE_H
@@ -22,8 +23,9 @@
 
 #define RM_AFTER_LAST_WRITE (-1) /* as an offset */
 
-/** Writes all bytes at an offset, whatever signal interrupts it.  No signal of a failed write comes
- * to the program.  0, or an errno: EBADF when the program has closed the descriptor. */
+/** Writes all bytes at an offset, also when signals interrupt the write.  The program gets no
+ * signal of a failed write.  Returns 0 or an errno; EBADF: the program has closed the descriptor.
+ */
 int rm_write_at(const struct rm_kept *kept, const void *bytes, size_t length, int64_t offset);
 
 /* ---- whole files ------------------------------------------------------------------------- */
@@ -36,16 +38,16 @@ struct rm_outfile {
 };
 
 /**
- * Makes the path `given` absolute, in `path`.  Fails already where the file cannot be written: the
- * target is not a regular file, or its directory does not exist or cannot be written to.
+ * Makes the path `given` absolute, in `path`.  Fails early if the file cannot be written: the
+ * target is not a regular file, or its directory does not exist or is not writable.
  */
 resmon_status rm_outfile_settle(const char *given, char path[RM_PATH_BYTES]);
 
 /** Makes the missing directories above the file `path`, with the mode of umask.  The first `there`
- * bytes of the path name a directory that exists. */
+ * bytes of the path are an existing directory. */
 resmon_status rm_outfile_make_directories(const char *path, size_t there);
 
-/** Whether two paths, as settled, are of one file, which need not exist. */
+/** Whether two paths from rm_outfile_settle() lead to the same file, which need not exist. */
 bool rm_outfile_is_same(const char *a, const char *b);
 
 /** Creates the temporary file; never follows a planted link.  `mode` 0: that of umask. */
@@ -54,14 +56,15 @@ resmon_status rm_outfile_open(struct rm_outfile *file, const char *path, mode_t 
 /** Writes all bytes; RESMON_EIO when the program has closed the descriptor meanwhile. */
 resmon_status rm_outfile_write(struct rm_outfile *file, const char *bytes, size_t length);
 
-/** Syncs, closes and renames; on failure the temporary file is gone and the target as before. */
+/** Syncs, closes and renames.  On failure the temporary file is removed, and the target is
+ * unchanged. */
 resmon_status rm_outfile_commit(struct rm_outfile *file);
 
 /** Closes and renames without a sync. */
 resmon_status rm_outfile_rename(struct rm_outfile *file);
 
-/** Gives the file the first free name of `path`.1, .2, ... as well, so that another can take its
- * place.  RESMON_EBUSY: all 99 exist; RESMON_EACCES and the like. */
+/** Links the file to the first free name of `path`.1, `path`.2, ..., so that another file can
+ * replace `path`.  RESMON_EBUSY: all 99 names exist; RESMON_EACCES and other errors. */
 resmon_status rm_outfile_set_aside(const char *path);
 
 /** Closes and removes the temporary file. */
@@ -78,11 +81,11 @@ RM_SHARED resmon_status rm_outfile_save(const char *path, mode_t mode,
 
 /* ---- files that are appended to ---------------------------------------------------------- */
 
-/** A file that grows by records while the program runs: a record is in it completely or not at all,
- * also on a full disk. */
+/** A file to which records are appended while the program runs.  Each record is written as a whole
+ * or not at all, also on a full disk. */
 struct rm_appendfile {
     struct rm_kept file;
-    uint64_t bytes; /* of whole records */
+    uint64_t bytes; /* of complete records */
     char path[RM_PATH_BYTES];
 };
 
@@ -92,7 +95,7 @@ struct rm_appendfile {
  */
 resmon_status rm_appendfile_open(struct rm_appendfile *file, const char *path);
 
-/** Appends a record.  After a failure (RESMON_ENOSPC, ...) the next may be tried. */
+/** Appends a record.  After a failure (RESMON_ENOSPC, ...) the next record may be tried. */
 resmon_status rm_appendfile_add(struct rm_appendfile *file, const char *bytes, size_t length);
 
 resmon_status rm_appendfile_sync(struct rm_appendfile *file);

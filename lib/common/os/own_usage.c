@@ -51,8 +51,8 @@ void rm_own_io_note_write(ssize_t got)
 
 /* ---- storage ------------------------------------------------------------------------------ */
 
-static uint64_t parts_begun; /* atomic; a part has begun before it does anything, */
-static uint64_t parts_ended; /* and has ended when `ours` has it */
+static uint64_t parts_begun; /* atomic; incremented before a part does anything */
+static uint64_t parts_ended; /* atomic; incremented after the part was added to `ours` */
 
 #define WAIT_US    100
 #define MOST_WAITS 50
@@ -69,7 +69,7 @@ static bool read_thread(struct rm_own_io_part *part)
     return (found & wanted) == wanted;
 }
 
-/* Parts of work of threads that are not in the child. */
+/* The child of a fork does not have the threads of these parts. */
 static void forget_parts(void)
 {
     parts_ended = parts_begun;
@@ -149,7 +149,7 @@ bool rm_own_io_read(const struct rm_kept *kept, uint64_t numbers[RM_IO_FIELDS])
     uint64_t found =
         rm_parse_keys(rm_text_of(bytes, (size_t)length), io_keys, RM_IO_FIELDS, numbers);
     for (size_t f = 0; f < RM_IO_FIELDS; f++) {
-        /* A call of another thread may be counted by one side only, for a moment. */
+        /* For a moment, only one of the two counters may include a call of another thread. */
         numbers[f] -= before[f] < numbers[f] ? before[f] : numbers[f];
     }
     return found == (1U << RM_IO_FIELDS) - 1;
@@ -157,11 +157,12 @@ bool rm_own_io_read(const struct rm_kept *kept, uint64_t numbers[RM_IO_FIELDS])
 
 /* ---- pages ------------------------------------------------------------------------------ */
 
-/* Bits of an entry of /proc/PID/pagemap (proc(5)), which everybody may see of himself. */
+/* Bits of an entry of /proc/PID/pagemap (proc(5)) that a process may always read of itself. */
 #define IS_PRESENT        (UINT64_C(1) << 63)
 #define IS_FILE_OR_SHARED (UINT64_C(1) << 61)
 
-/* The process's own files have nothing any more when the main thread has ended. */
+/* Opens the files of the calling thread: those of the process are empty after its main thread has
+ * ended. */
 void rm_own_pages_open(struct rm_own_pages *pages, const struct rm_root *root, uint64_t page_bytes)
 {
     *pages = (struct rm_own_pages){.page_bytes = page_bytes};
@@ -185,7 +186,7 @@ bool rm_own_pages_rss(struct rm_own_pages *pages, struct rm_scratch *scratch, ui
         !rm_pid_statm_parse(text, &statm)) {
         return false;
     }
-    /* The three counters behind it are summed one after the other. */
+    /* The kernel sums the three counters one after the other. */
     uint64_t shared = statm.shared;
     *ret_anon = statm.resident > shared ? (statm.resident - shared) * pages->page_bytes : 0;
     *ret_file = shared * pages->page_bytes;
@@ -226,7 +227,7 @@ bool rm_own_rss_read(const struct rm_kept *kept, uint64_t *ret_bytes)
 
 /* ---- high-water mark of RSS ------------------------------------------------------------- */
 
-/* These are about this process whatever fs_root a monitor reads, so they are the real files. */
+/* These files are always the real ones of this process, independent of a monitor's fs_root. */
 #define CLEAR_REFS "/proc/self/clear_refs"
 #define STATUS     "/proc/self/status"
 #define STATM      "/proc/self/statm"
@@ -237,9 +238,9 @@ static uint64_t read_rusage(void)
     return getrusage(RUSAGE_SELF, &usage) == 0 ? (uint64_t)usage.ru_maxrss * 1024 : 0;
 }
 
-/* ru_maxrss is the larger of the mark and the peak that the process had when it called exec, which
- * no reset touches.  That peak is not above what was there when the library was loaded: so what is
- * above that is the mark, and for the rest VmHWM is asked. */
+/* ru_maxrss is the maximum of the mark and of the peak before exec; a reset does not change that
+ * peak.  The peak before exec is at most the value at the load of the library.  So a larger
+ * ru_maxrss is the mark; otherwise VmHWM is read. */
 static uint64_t rusage_at_load;
 
 __attribute__((constructor)) static void note_rusage_at_load(void)
@@ -248,9 +249,9 @@ __attribute__((constructor)) static void note_rusage_at_load(void)
         rusage_at_load == 0 ? read_rusage() : rusage_at_load; /* see rm_autorun_load() */
 }
 
-/* The mark is the process's, and read by all of its threads; the descriptors are of the program's
- * table: threads that have one of their own open the file for a moment, as `once`.  -1: not open.
- */
+/* The mark belongs to the process, and any thread may read it.  The kept descriptors belong to the
+ * program's table.  A thread with a private table opens the file for a moment, as `once`. -1: not
+ * open. */
 static int usable_fd(struct rm_kept *kept, struct rm_kept *once, const char *path, int flags)
 {
     *once = (struct rm_kept){0};
@@ -294,7 +295,8 @@ static uint64_t read_statm(struct rm_rss_mark *mark)
     return rm_pid_statm_parse(text, &statm) ? statm.resident * mark->page_bytes : 0;
 }
 
-/* The one file that the library writes to in the middle of a program's work: never into another. */
+/* The library writes to no other file in the middle of a program's work; the check prevents a write
+ * to a wrong file. */
 static bool reset(struct rm_rss_mark *mark)
 {
     struct rm_kept once;
@@ -383,10 +385,10 @@ struct list {
     struct rm_descendant descendants[RM_DESCENDANTS];
 };
 
-/* A sequence lock with two copies: the copy of `version` does not change while the version does
- * not. */
+/* A sequence lock with two copies: the copy that `version` selects does not change as long as
+ * `version` is unchanged. */
 static struct list lists[2];
-static uint32_t version;      /* release, after its list */
+static uint32_t version;      /* stored with release, after its list */
 static const void *publisher; /* atomic */
 static uint64_t highest;      /* atomic: the highest sum of descendants so far */
 
@@ -412,7 +414,7 @@ static void publish(const struct rm_descendant *descendants, size_t count, uint6
     RM_STORE_RELEASE(&version, next);
 }
 
-/* The child of a fork has descendants of its own. */
+/* The child of a fork starts without descendants. */
 static void forget_descendants(void)
 {
     publish(NULL, 0, 0);
@@ -445,7 +447,8 @@ void rm_tree_cpu_withdraw(const void *owner)
     }
 }
 
-/* Without descendants if the list changes all the time: the sum does not fall by that. */
+/* Gives an empty list if the list changes all the time; keep_highest() keeps the sum from a
+ * decrease. */
 static void read_list(struct list *list)
 {
     list->count = 0;
@@ -466,7 +469,7 @@ static void read_list(struct list *list)
     }
 }
 
-/* To the microsecond, as the kernel gives it. */
+/* The kernel's resolution is 1 us. */
 static uint64_t waited_for_ns(void)
 {
     struct rusage usage;
@@ -477,8 +480,8 @@ static uint64_t waited_for_ns(void)
            ((uint64_t)usage.ru_utime.tv_usec + (uint64_t)usage.ru_stime.tv_usec) * 1000;
 }
 
-/* A clock with less time than the descendant had is of another process, which has its number now.
- */
+/* If the clock is less than the descendant's time at the publication, the pid was reused by another
+ * process. */
 static bool is_alive(const struct rm_descendant *descendant, uint64_t *ret_ns)
 {
     struct timespec now;
@@ -490,9 +493,9 @@ static bool is_alive(const struct rm_descendant *descendant, uint64_t *ret_ns)
     return false;
 }
 
-/* The CPU time of the listed descendants.  The time of one that has ended is in what our child,
- * from which it descends, has waited for; if that child has ended too, in what we have waited for.
- */
+/* The CPU time of the listed descendants.  The time of an ended descendant is in the waited-for
+ * time of our child that it descends from.  If that child has ended too, it is in our own
+ * waited-for time. */
 static uint64_t used_by_list(const struct list *list, bool *ret_is_sure)
 {
     uint64_t ns = 0;
@@ -503,7 +506,7 @@ static uint64_t used_by_list(const struct list *list, bool *ret_is_sure)
         uint64_t own_ns;
         alive[i] = is_alive(descendant, &own_ns);
         ns += alive[i] ? own_ns + descendant->waited_ns : 0;
-        *ret_is_sure &= !alive[i] && descendant->child != 0; /* else it is in getrusage */
+        *ret_is_sure &= !alive[i] && descendant->child != 0; /* ended: the time is in getrusage */
     }
     for (uint64_t i = 0; i < list->count; i++) {
         const struct rm_descendant *descendant = &list->descendants[i];
@@ -516,7 +519,7 @@ static uint64_t used_by_list(const struct list *list, bool *ret_is_sure)
     return ns;
 }
 
-/* Reads again if a child was waited for meanwhile, which would count twice or not at all. */
+/* Reads again if a child was waited for meanwhile: its time would count twice, or not at all. */
 static uint64_t used_by_all(const struct list *list, bool *ret_is_sure)
 {
     uint64_t ns = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Owns what our own process uses: its I/O, its pages, its present RSS and the high-water mark of
- * it, and the CPU time of it and its descendants.
+ * Owns the resource usage of our own process: I/O, pages, present RSS, the high-water mark of RSS,
+ * and the CPU time of the process and its descendants.
  */
 #ifndef RM_OS_OWN_USAGE_H
 #define RM_OS_OWN_USAGE_H
@@ -19,58 +19,60 @@
 /* ---- I/O -------------------------------------------------------------------------------- */
 
 /*
- * The I/O of our own process as scopes see it: the counters of /proc/self/io, less what the library
- * itself has read and written through system calls that they count.
+ * The I/O of our own process for scopes: the counters of /proc/self/io, minus the library's own
+ * reads and writes through system calls that these counters include.
  */
 
-/** After each read or write of the library: `got` is what the call returned. */
+/** Call after each read or write of the library; `got` is the return value of the call. */
 void rm_own_io_note_read(ssize_t got);
 
-/** After several reads of the library at once. */
+/** Call after several reads of the library. */
 void rm_own_io_note_reads(uint64_t bytes, uint64_t calls);
 void rm_own_io_note_write(ssize_t got);
 
-/* What the calling thread has had of storage before a part of the library's work. */
+/* The storage I/O of the calling thread before a part of the library's work. */
 struct rm_own_io_part {
     bool is_known;
     uint64_t read_bytes, write_bytes;
 };
 
-/** Around work of the library that reads from storage or writes to it, as a recording: what it was
- * is known when it is done, some 16 us for both. */
+/** Call around work of the library that reads from storage or writes to storage, such as a
+ * recording.  The bytes are known at the end of the work.  Both calls together take some 16 us. */
 void rm_own_io_begin(struct rm_own_io_part *part);
 void rm_own_io_end(const struct rm_own_io_part *part);
 
-/* What the library has read and written so far. */
+/* The library's own I/O so far. */
 struct rm_own_io {
     uint64_t numbers[RM_IO_FIELDS];
-    uint64_t parts;  /* that have begun */
-    bool is_settled; /* none was under way: those of storage are whole */
+    uint64_t parts;  /* number of parts that have begun */
+    bool is_settled; /* no part was running: the storage counters are complete */
 };
 
-/** Before the kernel's figures are read, which then have all of it; a call of another thread may be
- * in them only, for a moment.  Waits 5 ms at most for parts that are under way. */
+/** Call before the kernel's counters are read, so that those include all of `ours`.  For a moment,
+ * the kernel's counters may also include a call of another thread that `ours` lacks.  Waits at
+ * most 5 ms for running parts. */
 void rm_own_io_before(struct rm_own_io *ours);
 
-/** After they were read: whether storage is settled still. */
+/** Call after the kernel's counters were read: updates `is_settled`. */
 void rm_own_io_after(struct rm_own_io *ours);
 
-/** What was not the library's of what was found in a field, by then at least; where that is not
- * known yet, what it was `before`. */
+/** The program's own part of the value `found` of a field.  Never less than `before`, the previous
+ * result; equal to `before` while the storage counters are incomplete. */
 uint64_t rm_own_io_rest(const struct rm_own_io *ours, enum rm_io_field field, uint64_t found,
                         uint64_t before);
 
-/** Opens the file of this process, whatever fs_root its monitor reads; false with errno. */
+/** Opens /proc/self/io, independent of a monitor's fs_root; false with errno. */
 bool rm_own_io_open(struct rm_kept *kept);
 
-/** Reads all fields, on any thread; false when one is missing: another file by now, for one. */
+/** Reads all fields, on any thread.  False: a field is missing, for example because the number is
+ * another file's by now. */
 bool rm_own_io_read(const struct rm_kept *kept, uint64_t numbers[RM_IO_FIELDS]);
 
 /* ---- pages ------------------------------------------------------------------------------ */
 
 /*
- * What the kernel tells of the pages of this process: how many are resident, of its own and of
- * files, and of which of both the page at an address is.  Read on one thread.
+ * The pages of this process: the resident anonymous and file pages, and whether the page at an
+ * address is the process's own.  Read on one thread.
  */
 
 struct rm_own_pages {
@@ -78,16 +80,16 @@ struct rm_own_pages {
     uint64_t page_bytes;
 };
 
-/** What cannot be opened cannot be read later.  The root stays where it is. */
+/** A file that cannot be opened here is not read later.  `root` must not move. */
 void rm_own_pages_open(struct rm_own_pages *pages, const struct rm_root *root, uint64_t page_bytes);
 void rm_own_pages_close(struct rm_own_pages *pages);
 
-/** RssAnon, and RssFile with RssShmem, in bytes; false: they cannot be read. */
+/** RssAnon, and RssFile + RssShmem, in bytes; false: not readable. */
 bool rm_own_pages_rss(struct rm_own_pages *pages, struct rm_scratch *scratch, uint64_t *ret_anon,
                       uint64_t *ret_file);
 
-/** Whether there is a page at an address that is the process's own: in a private mapping of a file,
- * one that was written to. */
+/** Whether the page at an address is present and the process's own.  In a private mapping of a
+ * file, a page is its own after a write. */
 bool rm_own_pages_is_own(struct rm_own_pages *pages, uint64_t address);
 
 /* ---- present RSS ------------------------------------------------------------------------ */
@@ -99,14 +101,15 @@ bool rm_own_pages_is_own(struct rm_own_pages *pages, uint64_t address);
 /** Opens the file of this process; false with errno. */
 bool rm_own_rss_open(struct rm_kept *kept);
 
-/** In bytes; false when it cannot be read: another file by now, for one.  Any thread. */
+/** In bytes, on any thread.  False: not readable, for example because the number is another file's
+ * by now. */
 bool rm_own_rss_read(const struct rm_kept *kept, uint64_t *ret_bytes);
 
 /* ---- high-water mark of RSS ------------------------------------------------------------- */
 
 /*
- * The kernel's high-water mark of our resident set: reading it, and setting it back to the present
- * RSS by writing "5" to /proc/self/clear_refs (Linux 4.0, CONFIG_PROC_PAGE_MONITOR).
+ * The kernel's high-water mark of our RSS: reading it, and resetting it to the present RSS by
+ * writing "5" to /proc/self/clear_refs (Linux 4.0, CONFIG_PROC_PAGE_MONITOR).
  */
 
 enum rm_mark_reading {
@@ -115,17 +118,18 @@ enum rm_mark_reading {
 };
 
 struct rm_rss_mark {
-    enum rm_mark_reading reading; /* atomic: it becomes RM_MARK_NONE should a reset fail */
+    enum rm_mark_reading reading; /* atomic: becomes RM_MARK_NONE if a reset fails */
     struct rm_kept clear, status, statm;
     uint64_t page_bytes;
-    char why_not[160]; /* with RM_MARK_NONE */
+    char why_not[160]; /* the reason for RM_MARK_NONE */
 };
 
-/** Finds out what works in this process; never fails.  `ret_peak`: the mark before any reset. */
+/** Finds out which way works in this process; never fails.  `ret_peak`: the mark before any reset.
+ */
 void rm_rss_mark_open(struct rm_rss_mark *mark, uint64_t *ret_peak);
 void rm_rss_mark_close(struct rm_rss_mark *mark);
 
-/* Not on several threads at once: they open again what the program has closed. */
+/* Not thread-safe: these functions reopen descriptors that the program has closed. */
 
 /** The mark in bytes (with RM_MARK_NONE: the present RSS); 0 when it cannot be read. */
 uint64_t rm_rss_mark_read(struct rm_rss_mark *mark);
@@ -133,40 +137,43 @@ uint64_t rm_rss_mark_read(struct rm_rss_mark *mark);
 /** The present RSS in bytes; 0 when it cannot be read. */
 uint64_t rm_rss_mark_rss(struct rm_rss_mark *mark);
 
-/** The kernel's mark in bytes, without any of the above: VmHWM; 0 when it cannot be read. */
+/** VmHWM in bytes, without an open mark; 0: not readable. */
 uint64_t rm_rss_mark_life(void);
 
-/** Sets it back; does nothing with RM_MARK_NONE, which it becomes on failure. */
+/** Resets the mark to the present RSS.  Does nothing with RM_MARK_NONE; a failure sets
+ * RM_MARK_NONE. */
 void rm_rss_mark_reset(struct rm_rss_mark *mark);
 
 /* ---- CPU time of the process tree -------------------------------------------------------- */
 
 /*
- * The CPU time of our own process and of its descendants, which scopes read at any moment and on
- * any thread, without a file and without a lock.
+ * The CPU time of our own process and of its descendants.  Scopes read it at any moment and on any
+ * thread, without a file and without a lock.
  *
- * It is the sum of the process's clock; of the time of children that were waited for, with that of
- * their own children (getrusage); and of the clocks of living descendants.  The collector of the
- * process tree publishes which descendants live (collect/tree.c): a younger one is missing until
- * the next look at the tree, or until it is waited for.  The time of children that a descendant has
- * waited for is also as old as the last look.
+ * It is the sum of three parts: the process's clock; the time of waited-for children and of their
+ * waited-for children (getrusage); the clocks of living descendants.  The collector of the process
+ * tree (collect/tree.c) publishes the living descendants.  A newer descendant is missing until the
+ * next publication, or until it is waited for.  The time of children that a descendant has waited
+ * for is also of the last publication.
  */
 
-#define RM_DESCENDANTS 64 /* that are followed by their own clocks */
+#define RM_DESCENDANTS 64 /* maximum number of descendants whose clocks are read */
 
-/* A descendant that lived at the last look at the tree, and its CPU time then. */
+/* A living descendant at the last publication, and its CPU time then. */
 struct rm_descendant {
     int64_t pid;
-    int64_t child; /* our child that it descends from or is; 0: none, an orphan.  When that child
-                      has been waited for, getrusage includes its time and that of its children */
+    int64_t child; /* the child of ours that it is or descends from; 0: none, it is an orphan. After
+                      that child was waited for, getrusage includes the time of the child and of the
+                      child's waited-for children */
     uint64_t own_ns;
-    uint64_t waited_ns; /* of children that it has waited for */
+    uint64_t waited_ns; /* CPU time of its waited-for children */
 };
 
 /**
- * Publishes the living descendants, at most RM_DESCENDANTS; and `rest_ns`, the CPU time of ended
- * ones that nobody has waited for, which getrusage does not include.  Of several owners, the first
- * one publishes until it withdraws.  One thread at a time per owner.
+ * Publishes the living descendants, at most RM_DESCENDANTS.  `rest_ns` is the CPU time of ended
+ * descendants that were never waited for, which getrusage does not include.  The first owner
+ * publishes until it withdraws; calls of other owners have no effect meanwhile.  One thread at a
+ * time per owner.
  */
 void rm_tree_cpu_publish(const void *owner, const struct rm_descendant *descendants, size_t count,
                          uint64_t rest_ns);
@@ -174,12 +181,12 @@ void rm_tree_cpu_withdraw(const void *owner);
 
 struct rm_tree_cpu {
     uint64_t process_ns;     /* all of its threads */
-    uint64_t descendants_ns; /* never falls */
-    bool has_descendants;    /* some live, whether or not they are known */
+    uint64_t descendants_ns; /* never decreases */
+    bool has_descendants;    /* living descendants exist, published or not */
 };
 
-/* The process's own clock is read last at the begin of a span, and first at its end, so that the
- * span does not include the reading of the descendants. */
+/* At the begin of a span, the process's own clock is read last.  At the end, it is read first.  So
+ * the span does not include the reading of the descendants. */
 struct rm_tree_cpu rm_tree_cpu_at_begin(void);
 struct rm_tree_cpu rm_tree_cpu_at_end(void);
 

@@ -171,7 +171,7 @@ bool rm_perf_sees_kernel(void)
     return fd >= 0;
 }
 
-/* ": perf_event_paranoid is 2"; "" where it cannot be read. */
+/* ": perf_event_paranoid is 2"; "" if the file cannot be read. */
 static void describe_paranoia(char text[64])
 {
     char number[16];
@@ -184,8 +184,9 @@ static void describe_paranoia(char text[64])
     }
 }
 
-/* "monotonic  1000000  0": seconds and nanoseconds.  The file is of the namespace of children: of
- * ours, unless this process has made one for them. */
+/* "monotonic  1000000  0": seconds and nanoseconds.  The file shows the time namespace of children.
+ * That is also this process's namespace, unless this process has made another one for its children.
+ */
 static int64_t read_clock_offset(void)
 {
     char bytes[256];
@@ -208,7 +209,7 @@ static int64_t read_clock_offset(void)
     return seconds * RM_NS_PER_S + nanoseconds;
 }
 
-/* A namespace of time is entered once, before there is a second thread. */
+/* The offset is read once: a process can enter a time namespace only while it has one thread. */
 static int64_t clock_offset(void)
 {
     enum { UNKNOWN, KNOWN };
@@ -323,7 +324,7 @@ void rm_perf_page_unmap(struct perf_event_mmap_page *page)
     }
 }
 
-/* Time since the page was written, by the clock that it describes: as linux/perf_event.h has it. */
+/* Time since the kernel wrote the page, by the clock in the page, as in linux/perf_event.h. */
 static uint64_t time_since(const struct perf_event_mmap_page *page, uint64_t cycles)
 {
     uint64_t whole = cycles >> page->time_shift;
@@ -332,7 +333,7 @@ static uint64_t time_since(const struct perf_event_mmap_page *page, uint64_t cyc
            ((rest * page->time_mult) >> page->time_shift);
 }
 
-/* What the counter has counted since the page was written: of `pmc_width` bits, with a sign. */
+/* Events since the kernel wrote the page: a signed number of `pmc_width` bits. */
 static uint64_t count_since(const struct perf_event_mmap_page *page, uint64_t raw)
 {
     unsigned unused = 64U - page->pmc_width;
@@ -340,7 +341,8 @@ static uint64_t count_since(const struct perf_event_mmap_page *page, uint64_t ra
     return (uint64_t)(high >> unused);
 }
 
-/* The kernel makes `lock` odd while it writes the page, and changes it each time. */
+/* A sequence lock: the kernel makes `lock` odd while it writes the page, and changes it at each
+ * write. */
 bool rm_perf_page_read_by(const struct perf_event_mmap_page *page,
                           const struct rm_perf_processor *processor,
                           struct rm_perf_count *ret_count)
@@ -355,8 +357,8 @@ bool rm_perf_page_read_by(const struct perf_event_mmap_page *page,
         if (!page->cap_user_rdpmc || index == 0 || page->pmc_width == 0 || page->pmc_width > 64) {
             return false;
         }
-        /* Without a clock the times are those of the last writing: they lag, which matters only to
-         * a counter that is shared. */
+        /* Without a clock, the times are of the last write of the page.  They lag, which matters
+         * only for a multiplexed counter. */
         if (page->cap_user_time && processor->rdtsc != NULL) {
             uint64_t since = time_since(page, processor->rdtsc());
             count.enabled += since;
@@ -451,7 +453,7 @@ bool rm_perf_buffer_peek(struct rm_perf_buffer *buffer, struct rm_perf_cursor *r
     }
     rm_perf_buffer_copy(buffer, buffer->tail, &header, sizeof header);
     if (header.size < sizeof header || header.size > buffer->head - buffer->tail) {
-        buffer->tail = buffer->head; /* cannot be */
+        buffer->tail = buffer->head; /* an invalid size: drop all records */
         rm_perf_buffer_release(buffer);
         return false;
     }

@@ -26,11 +26,11 @@ static resmon_status explain(int error)
     return rm_error_errno(error, "cannot sample page faults");
 }
 
-/* Faults are counted when they are over, and their page is there. */
+/* The kernel counts a fault after it is handled, when the page is present. */
 static const struct {
     uint64_t event;
-    uint32_t watermark; /* bytes that end a poll; 0: half of the ring */
-    uint32_t bytes;     /* of the ring at most */
+    uint32_t watermark; /* bytes in the ring that end a poll; 0: half of the ring */
+    uint32_t bytes;     /* maximum size of the ring */
     bool has_faults, has_new_threads;
 } kinds[] = {
     [RM_RING_MINOR] = {PERF_COUNT_SW_PAGE_FAULTS_MIN, 0, RM_PERF_RING_MOST_BYTES, true, false},
@@ -62,7 +62,7 @@ static int open_event(const struct rm_perf_ring *ring, const struct rm_perf_ring
     return rm_perf_open_event(&attributes, terms->thread, -1, -1);
 }
 
-/* What the kernel grants, from the best on. */
+/* Tries settings from the best on, until the kernel accepts one. */
 static bool open_best(struct rm_perf_ring *ring, const struct rm_perf_ring_terms *terms)
 {
     static const struct {
@@ -106,9 +106,8 @@ resmon_status rm_perf_ring_open(struct rm_perf_ring *ring, const struct rm_perf_
     return RESMON_OK;
 }
 
-/* Where threads have no descriptors of their own, a program that closes all may have given the
- * number to a file of its own, or we to another counter, which must be neither read nor waited for.
- */
+/* Without a private descriptor table, a program may close all descriptors.  The number may then be
+ * a file of the program or another counter of ours; neither may be read or polled. */
 static bool look_at_descriptor(struct rm_perf_ring *ring)
 {
     if (ring->fd >= 0 && !rm_perf_is_event(ring->fd, ring->id)) {
@@ -149,7 +148,7 @@ uint64_t rm_perf_ring_count(struct rm_perf_ring *ring)
 
 /* ---- records ---------------------------------------------------------------------------- */
 
-/* room for the stack, the stack, how much of it there is */
+/* capacity of the stack, the stack, its actual size */
 static bool take_stack(struct rm_perf_cursor *cursor, struct rm_perf_record *ret_record)
 {
     uint64_t room;
@@ -191,7 +190,7 @@ static bool read_sample(struct rm_perf_cursor cursor, bool has_pages,
     return !has_pages || rm_perf_cursor_word(&cursor, &ret_record->page_bytes);
 }
 
-/* Of a process that is forked, the kernel tells as well. */
+/* The kernel also writes this record for a forked process; it is skipped. */
 static bool read_new_thread(struct rm_perf_cursor cursor, struct rm_perf_record *ret_record)
 {
     struct {

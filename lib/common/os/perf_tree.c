@@ -21,11 +21,11 @@
 /* The three kinds of events, each with a ring for each CPU. */
 enum source { OF_PROCESSES, OF_CPU, OF_FAULTS, SOURCES };
 
-/* Of a thread's stack, from its pointer on, in a sample. */
+/* Bytes of the stack in a sample, from the stack pointer on. */
 static const uint32_t stack_bytes[SOURCES] = {0, 16384, 4096};
 
-/* Sizes of the rings, from the best on.  Without privileges a user may lock 516 KiB for each CPU,
- * with a page of the kernel's own for each ring: the second row fits in there. */
+/* Sizes of the rings, the largest first.  An unprivileged user may lock 516 KiB for each CPU,
+ * including one page for the kernel for each ring.  The second row is below this limit. */
 static const size_t sizes[][SOURCES] = {
     {65536, 524288, 1048576},
     {65536, 131072, 262144},
@@ -36,11 +36,11 @@ static const size_t sizes[][SOURCES] = {
 struct tree_ring {
     enum source source;
     int cpu;
-    int owner; /* the event whose ring it is */
-    int fd;    /* an event that tells when there is something in it; -1: hung up or closed */
+    int owner; /* the event that owns the ring */
+    int fd;    /* an event to poll for records; -1: hung up or closed */
     struct rm_perf_buffer buffer;
     struct rm_perf_cursor next;
-    int64_t next_ns; /* INT64_MAX: nothing waits */
+    int64_t next_ns; /* time of the next record; INT64_MAX: no record */
 };
 
 struct event {
@@ -53,16 +53,16 @@ struct rm_perf_tree {
     bool is_wanted[SOURCES];
     bool has_kernel[SOURCES];
     bool has_pages;
-    size_t size_row; /* in `sizes` */
-    int first_cpu;   /* that has rings */
+    size_t size_row; /* index in `sizes` */
+    int first_cpu;   /* the first CPU with rings */
     char refusals[SOURCES][160];
     struct tree_ring *rings; /* SOURCES for each CPU */
     size_t ring_count;
     struct pollfd *polled;
     struct event *events;
     size_t event_count, event_room;
-    size_t opened;          /* threads that they are of */
-    struct tree_ring *held; /* the one whose record was given last */
+    size_t opened;          /* number of observed threads */
+    struct tree_ring *held; /* the ring of the last returned record */
 };
 
 /* ---- one event --------------------------------------------------------------------------- */
@@ -116,7 +116,7 @@ static int open_event(const struct rm_perf_tree *tree, enum source source, uint3
     return rm_perf_open_event(&attributes, thread, cpu, -1);
 }
 
-/* What the kernel grants, from the best on: it is the same for all CPUs. */
+/* Tries settings from the best on; the accepted one is used for all CPUs. */
 static int open_best(struct rm_perf_tree *tree, enum source source, uint32_t thread, int cpu)
 {
     static const struct {
@@ -145,7 +145,7 @@ static resmon_status explain(int error, enum source source)
 
 /* ---- what is next in a ring -------------------------------------------------------------- */
 
-/* A sample begins with the numbers of the thread and the time; of all others these are the end. */
+/* A sample begins with the thread's ids and the time; every other record ends with them. */
 static int64_t time_of(struct rm_perf_cursor cursor)
 {
     uint64_t ids = 0;
@@ -166,7 +166,7 @@ static void find_next(struct tree_ring *ring)
     }
 }
 
-/* The room of the record that was given last goes back. */
+/* Frees the last returned record in its ring. */
 static void let_go(struct rm_perf_tree *tree)
 {
     if (tree->held != NULL) {
@@ -235,7 +235,8 @@ static void give_up_source(struct rm_perf_tree *tree, enum source source)
     (void)rm_text_set(tree->refusals[source], sizeof tree->refusals[source], resmon_last_error());
 }
 
-/* All CPUs that are online.  EPERM: less memory may be locked than was tried. */
+/* Opens the event on all online CPUs.  EPERM: the limit of locked memory is lower than the rings
+ * need. */
 static int add_source(struct rm_perf_tree *tree, enum source source, uint32_t thread)
 {
     bool has_any = false;
@@ -275,7 +276,7 @@ static resmon_status add_with_sizes(struct rm_perf_tree *tree, uint32_t thread, 
             continue;
         }
         resmon_status status = explain(*ret_error, source);
-        bool is_first = tree->opened == 0; /* what one kind cannot have of it, it can of none */
+        bool is_first = tree->opened == 0; /* a refusal is then for all threads */
         if (source == OF_PROCESSES || *ret_error == EPERM || *ret_error == ESRCH || !is_first) {
             return status;
         }
@@ -284,7 +285,8 @@ static resmon_status add_with_sizes(struct rm_perf_tree *tree, uint32_t thread, 
     return RESMON_OK;
 }
 
-/* Of a thread all events are there, or none: it may be tried again. */
+/* A thread has all events or none: on failure, its events are closed, so that a retry is possible.
+ */
 static void take_back(struct rm_perf_tree *tree, size_t count)
 {
     while (tree->event_count > count) {
@@ -413,7 +415,7 @@ uint64_t rm_perf_tree_bytes(const struct rm_perf_tree *tree)
     return sum;
 }
 
-/* A ring whose processes have all ended would end every wait from now on. */
+/* A ring is polled no more after all its processes have ended: it would end every wait at once. */
 bool rm_perf_tree_wait(struct rm_perf_tree *tree, int64_t most_ns)
 {
     const struct timespec most = {most_ns / RM_NS_PER_S, most_ns % RM_NS_PER_S};
@@ -430,7 +432,7 @@ bool rm_perf_tree_wait(struct rm_perf_tree *tree, int64_t most_ns)
         short seen = tree->polled[i].revents;
         bool is_over = (seen & (POLLHUP | POLLERR | POLLNVAL)) != 0;
         if (is_over || (seen != 0 && !rm_perf_is_ours(tree->rings[i].fd))) {
-            tree->rings[i].fd = -1; /* or its number is another file's by now */
+            tree->rings[i].fd = -1; /* hung up, or the number is another file's by now */
         }
     }
     if (ready < 0 && errno != EINTR) {
@@ -457,7 +459,7 @@ static bool take_ids(struct rm_perf_cursor *cursor, uint32_t *ret_first, uint32_
            rm_perf_cursor_take(cursor, ret_second, sizeof *ret_second);
 }
 
-/* A text that ends with '\0' at the latest where the thread's numbers and the time stand. */
+/* Reads a text; it ends with '\0', at the latest before the thread's ids and the time. */
 static bool take_text(struct rm_perf_cursor *cursor, char text[RM_TREE_TEXT_BYTES])
 {
     uint64_t left = cursor->end - cursor->at;

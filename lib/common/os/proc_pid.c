@@ -50,7 +50,7 @@ static bool find_line(struct rm_text text, const char *key, struct rm_text *ret_
 }
 
 /* "NSpid:\t4711\t12\t1": the numbers of a process or thread, from the namespace of /proc down to
- * its own.  How many there are; 0: the kernel does not tell. */
+ * its own.  Returns the number of levels; 0: not known. */
 static unsigned read_levels(const struct rm_root *root, struct rm_scratch *scratch,
                             const char *proc_dir, int64_t levels[MOST_LEVELS])
 {
@@ -66,8 +66,8 @@ static unsigned read_levels(const struct rm_root *root, struct rm_scratch *scrat
     return count;
 }
 
-/* What proc/self leads to; 0: nowhere, which the kernel says to processes that are not there; -1:
- * that cannot be told. */
+/* The target of proc/self. 0: empty, which means that this process is not in the namespace of
+ * /proc; -1: unknown. */
 static int64_t read_self(const struct rm_root *root)
 {
     char target[32];
@@ -96,7 +96,7 @@ struct rm_pid_view rm_pid_view_find(const struct rm_root *root, struct rm_scratc
     }
     unsigned count = own > 0 ? read_levels(root, scratch, "proc/self", levels) : 0;
     if (count > 1 && levels[0] == own && levels[count - 1] == pid) {
-        view.kind = RM_PID_VIEW_OUTER; /* although the two numbers may happen to be equal */
+        view.kind = RM_PID_VIEW_OUTER; /* even if the two numbers are equal by chance */
         view.depth = count - 1;
     } else if (view.own != pid) {
         view.kind = RM_PID_VIEW_OUTER;
@@ -118,14 +118,14 @@ int64_t rm_pid_view_here(const struct rm_pid_view *view, const struct rm_root *r
                : 0;
 }
 
-/* The information on a descriptor of a process is written for the reader's /proc: "Pid:\t4711";
- * 0: it has no number there, -1: it has ended. */
+/* The fdinfo of a pidfd has the pid as seen in the reader's /proc: "Pid:\t4711". 0: no number
+ * there, -1: the process has ended. */
 static int64_t number_of_descriptor(const struct rm_root *root, struct rm_scratch *scratch, int fd)
 {
     char path[64];
     struct rm_text text, rest, word;
     int64_t number;
-    /* By the thread: the sampling thread's descriptors are in a table of their own. */
+    /* Per thread: the sampling thread has a private descriptor table. */
     (void)snprintf(path, sizeof path, "proc/thread-self/fdinfo/%d", fd);
     return rm_file_read_once(root, path, scratch, &text) == RESMON_OK &&
                    find_line(text, "Pid:", &rest) && rm_parse_word(&rest, &word) &&
@@ -153,7 +153,8 @@ int64_t rm_pid_view_there(const struct rm_pid_view *view, const struct rm_root *
 
 /* ---- stat and statm --------------------------------------------------------------------- */
 
-/* Position behind the name, counted from 1 with the state's follower; proc(5)'s number less 3. */
+/* The position after the name: 1 is the field after the state, so it is the number in proc(5) minus
+ * 3. */
 static const struct {
     uint8_t position;
     bool is_required;
@@ -371,7 +372,7 @@ struct walk {
     struct rm_scratch scratch;
     rm_task_visit_fn visit;
     void *context;
-    uint32_t *pids; /* found; those before `at` were visited */
+    uint32_t *pids; /* found processes; those before `at` were visited */
     size_t at, count, room;
     bool is_over;
 };
@@ -394,7 +395,7 @@ static void add_children(struct walk *walk, uint32_t thread)
     uint64_t pid;
     (void)snprintf(path, sizeof path, "proc/%u/task/%u/children", walk->pids[walk->at], thread);
     if (rm_file_read_once(walk->root, path, &walk->scratch, &text) != RESMON_OK) {
-        return; /* no child, has ended, or a kernel without the file */
+        return; /* no child, the process has ended, or the kernel lacks the file */
     }
     while (rm_parse_u64(&text, &pid) && pid <= UINT32_MAX) {
         add_process(walk, (uint32_t)pid);
@@ -527,8 +528,8 @@ bool rm_process_end_learn(int fd, uint32_t pid, uint32_t *ret_status)
     return learn_of_zombie(pid, ret_status);
 }
 
-/* The start on CLOCK_MONOTONIC.  The kernel has it since boot; a suspend of the machine makes it
- * earlier on CLOCK_MONOTONIC, never later. */
+/* The start on CLOCK_MONOTONIC.  The kernel counts from boot, including suspends.  So after a
+ * suspend, the result is too early, and never too late. */
 static int64_t start_of(const struct rm_pid_stat *stat)
 {
     int64_t asleep_ns = rm_clock_of_time(CLOCK_BOOTTIME) - rm_clock_monotonic_ns();

@@ -17,7 +17,8 @@ extern RM_WEAK const struct rm_reader rm_reader_functions;
 
 /* ---- the file --------------------------------------------------------------------------- */
 
-/* Whose libresmon is, the reader may be, as resmon-names may (symbols/symbolizer.c). */
+/* The reader must be owned by root or the owner of libresmon, as resmon-names must
+ * (symbols/symbolizer.c). */
 static resmon_status check_owner(const char *path, const struct stat *own)
 {
     struct stat info;
@@ -33,7 +34,8 @@ static resmon_status check_owner(const char *path, const struct stat *own)
     return RESMON_OK;
 }
 
-/* Where both are, links followed: a file of the reader that is elsewhere is somebody else's. */
+/* The reader must be in the directory of libresmon, with links followed: a file elsewhere may be
+ * another user's. */
 static resmon_status find_file(char path[RM_LIBRARY_PATH_BYTES])
 {
     char own[RM_LIBRARY_PATH_BYTES], beside[RM_LIBRARY_PATH_BYTES];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Owns the way from the recorder to the reader, which has what people and files need of a run:
- * reports, pages, traces, profiles, names of stacks.  Linked into the program, or loaded when it is
- * first wanted, from the directory that this library is in.
+ * Owns the access of the recorder to the reader, which makes the output of a run: reports, pages,
+ * traces, profiles, names of stacks.  The reader is linked into the program, or loaded at its first
+ * use from the directory of this library.
  */
 #ifndef RM_OS_READER_H
 #define RM_OS_READER_H
@@ -35,9 +35,9 @@ enum rm_reader_form {
     RM_READER_FOLDED_FILE,
 };
 
-/* What the recorder asks of it. */
+/* The functions of the reader. */
 struct rm_reader {
-    const char *version; /* RM_READER_VERSION of both must be one */
+    const char *version; /* RM_READER_VERSION; must be equal in both */
     size_t bytes;        /* of this structure */
     resmon_status (*report_text)(const resmon_run *run, const resmon_report_options *options,
                                  char **ret_text);
@@ -47,20 +47,20 @@ struct rm_reader {
     /* Appends a text, an HTML page or Markdown. */
     resmon_status (*write)(struct rm_buffer *out, const resmon_run *run, enum rm_reader_form form,
                            size_t width);
-    /* Symbolizes the stacks of a run; what has no names, and why, is said in its reasons.  `naming`
-     * NULL: for this call; else it keeps the latest reply for the same run, one thread at a time.
-     */
+    /* Symbolizes the stacks of a run; the run's reasons explain missing names.  With `naming` NULL,
+     * no state is kept.  Otherwise it keeps the latest reply for the same run, one thread at a
+     * time. */
     void (*name)(struct rm_naming **naming, resmon_run *run);
     void (*free_naming)(struct rm_naming *naming);
 };
 
-/** The reader; NULL: why not is in the last error, with RESMON_ENOTSUP.  Any thread. */
+/** The reader.  NULL: the last error has the reason, with RESMON_ENOTSUP.  Any thread. */
 const struct rm_reader *rm_reader(void);
 
-/** Whether it is installed, without loading it: RESMON_ENOTSUP. */
+/** Whether the reader is installed, without loading it; RESMON_ENOTSUP: it is not. */
 resmon_status rm_reader_check(void);
 
-/* Where the reader is a part of the program, or of what it loaded. */
+/* Defined if the reader is a part of the program, or of a library that it has loaded. */
 RM_SHARED extern const struct rm_reader rm_reader_functions;
 
 #endif

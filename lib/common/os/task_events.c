@@ -168,7 +168,7 @@ void rm_fork_events_parse(const void *message, size_t length, rm_fork_visit_fn *
     }
 }
 
-/* How many messages there were; a negative errno. */
+/* Returns the number of messages, or a negative errno. */
 static int read_batch(int fd, rm_fork_visit_fn *visit, void *context)
 {
     char bytes[BATCH][MESSAGE_BYTES];
@@ -184,7 +184,7 @@ static int read_batch(int fd, rm_fork_visit_fn *visit, void *context)
     }
     int count = recvmmsg(fd, messages, BATCH, MSG_DONTWAIT, NULL);
     for (int i = 0; i < count; i++) {
-        if (from[i].nl_pid == 0) { /* the kernel's */
+        if (from[i].nl_pid == 0) { /* sent by the kernel */
             rm_fork_events_parse(bytes[i], messages[i].msg_len, visit, context);
         }
     }

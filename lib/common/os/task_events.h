@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Owns the events of tasks that the kernel sends through netlink sockets: who forked whom (the
- * process connector, linux/cn_proc.h), and the accounts of tasks that end (taskstats,
+ * Owns the events of tasks that the kernel sends through netlink sockets: forks (the process
+ * connector, linux/cn_proc.h), and the accounts of ended tasks (taskstats,
  * Documentation/accounting/taskstats.rst of Linux).
  */
 #ifndef RM_OS_TASK_EVENTS_H
@@ -21,15 +21,15 @@
 
 /*
  * Forks on the whole machine.  Any user may listen since Linux 6.6, where a killed listener leaves
- * nothing behind; older kernels would keep sending events, and are not asked for them.  There are
+ * no state behind.  Older kernels would continue to send events, so they are not used.  There are
  * no events inside a container (namespaces of users, pids and networks that are not the host's).
  *
  * Each listener costs every fork and every new thread of the machine (0.4 and 0.2 us; 2-vCPU Intel
- * guest, Linux 6.18, 2026-11-27): where there are some already, such as the ranks of a job, one
- * more does without.
+ * guest, Linux 6.18, 2026-11-27).  If several processes listen already, such as the ranks of a job,
+ * a further one does not.
  */
 
-#define RM_FORK_LISTENERS 8U /* on a machine at most, with those of other programs */
+#define RM_FORK_LISTENERS 8U /* maximum on a machine, including other programs */
 
 /* The reason why there are no events, for messages. */
 #define RM_FORKS_UNTOLD                                                                \
@@ -39,7 +39,7 @@
 /* Zeroed: closed. */
 struct rm_fork_events {
     struct rm_kept socket;
-    size_t latest; /* how many forks the latest reading had */
+    size_t latest; /* number of forks in the latest reading */
 };
 
 /* A process, not a thread: both numbers are of the pid namespace of the host. */
@@ -49,7 +49,7 @@ typedef void rm_fork_visit_fn(void *context, uint64_t parent, uint64_t child);
 RM_SHARED bool rm_fork_events_open(struct rm_fork_events *events, const struct rm_root *root,
                                    struct rm_scratch *scratch);
 
-/** How many listen. */
+/** The number of listeners on the machine. */
 size_t rm_fork_events_listeners(const struct rm_root *root, struct rm_scratch *scratch);
 
 /** Visits the forks since the last call, in their order, without waiting; false when some are lost:
@@ -70,7 +70,7 @@ RM_SHARED void rm_fork_events_close(struct rm_fork_events *events);
 struct rm_task_account {
     uint32_t pid, thread;
     uint64_t cpu_ns;      /* until the latest tick or wait */
-    uint64_t most_ns;     /* the same, or by counted ticks if that is more (CPUs with nohz_full) */
+    uint64_t most_ns;     /* at least `cpu_ns`: by counted ticks if that is more (nohz_full CPUs) */
     uint64_t rss_peak;    /* of its process so far; 0: not known */
     uint32_t wait_status; /* of the process, if it is the first thread */
 };
