@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #define _GNU_SOURCE /* secure_getenv, PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP */
 /*
- * The environment variable RESMON: starts a monitor when the library is loaded and finishes it when
- * the program exits.  The one place of the library that prints, because it was asked to.
+ * The environment variable RESMON: a monitor starts when the library is loaded, and stops when the
+ * program exits.  No other part of the library prints; here, the variable requests it.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -34,20 +34,20 @@
 /* Set by the constructor, and cleared under the lock when the program exits. */
 static struct rm_plan *plan;
 static resmon_monitor *monitor;
-static bool is_quiet; /* only whoever runs the program asked for anything: RESMON_RUN */
-static pid_t owner;   /* the process; 0: nothing was started */
+static bool is_quiet; /* only RESMON_RUN is set, by a parent command: nothing is printed */
+static pid_t owner;   /* process with the monitor; 0: no monitor was started */
 static uint32_t owner_forks;
 static pthread_mutex_t finish_lock = PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP;
 static pthread_mutex_t end_lock =
-    PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP; /* `monitor` lives while it is held */
-static struct rm_kept stderr_file;           /* what descriptor 2 was; never closed */
-static struct rm_kept stderr_copy;           /* for programs that close 2 before they end */
+    PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP; /* while it is held, `monitor` is not freed */
+static struct rm_kept stderr_file; /* the file of descriptor 2 at the start; never closed */
+static struct rm_kept stderr_copy; /* for programs that close descriptor 2 before they end */
 
 #define UNOBSERVED  "; the program runs on unobserved"
 #define LEFT_OUT    "; it is left out"
-#define LOWEST_COPY 40 /* above what programs take for granted */
+#define LOWEST_COPY 40 /* above numbers that programs expect to be free */
 
-/* -1: there is none that is still the file it was. */
+/* A descriptor of the original stderr; -1: both were closed or replaced by the program. */
 static int find_stderr(void)
 {
     return rm_kept_is_ours(&stderr_file)   ? rm_kept_fd(&stderr_file)
@@ -55,7 +55,8 @@ static int find_stderr(void)
                                            : -1;
 }
 
-/* Never into another file that has got the number, nor the end of the program for a closed pipe. */
+/* Never prints to another file that now has the descriptor's number.  A closed pipe does not end
+ * the program by SIGPIPE. */
 static void print(const char *text, size_t length)
 {
     struct rm_signal_guard guard;
@@ -71,8 +72,8 @@ static void print(const char *text, size_t length)
     rm_signal_guard_end(&guard);
 }
 
-/* A child may live for longer than the program, and be a daemon that has closed its stderr: who
- * reads that to its end would wait for the child. */
+/* A child may be a daemon, which closes its stderr and outlives the program.  With our copy open in
+ * the child, a reader of the program's stderr would wait for the end of the child. */
 static void close_copy(void)
 {
     rm_kept_close(&stderr_copy);
@@ -80,7 +81,8 @@ static void close_copy(void)
 
 static const struct rm_fork_part at_fork = {.in_child = close_copy};
 
-/* Only for what is printed at the end.  Without a tag: the open file is the program's, too. */
+/* Copies stderr if text will be printed at the end.  The copy has no tag, as the program shares the
+ * open file. */
 static void copy_stderr(void)
 {
     if (rm_kept_is_ours(&stderr_file) && (plan->wants_summary || plan->environment.lines != NULL)) {
@@ -93,7 +95,7 @@ static void copy_stderr(void)
     }
 }
 
-/* A line in one write, so that threads' lines do not mix. */
+/* Prints a line by one write, so that lines of several threads do not mix. */
 static void say(const char *what, const char *text, const char *end)
 {
     char line[1024];
@@ -112,7 +114,7 @@ static void log_line(void *context, int32_t level, const char *line)
     say("", line, "");
 }
 
-/* Of the terminal that it is printed to; 0: it is none. */
+/* Width of the terminal at stderr; 0: stderr is not a terminal. */
 static uint64_t width_of_terminal(void)
 {
     struct winsize size = {0};
@@ -153,7 +155,7 @@ static void print_help(void)
     }
 }
 
-/* Of one function, or of the hot ones. */
+/* Prints tables by line of one function, or of the functions with the most samples. */
 static void print_lines(const resmon_run *run)
 {
     char *text = NULL;
@@ -169,7 +171,7 @@ static void print_lines(const resmon_run *run)
 
 /* ---- sinks ------------------------------------------------------------------------------ */
 
-/* A document whose directory is not there yet is tried again at the end. */
+/* If the directory of a document does not exist yet, the document is tried again at the end. */
 static resmon_status add_output(const struct rm_option_set *sink, const char *options)
 {
     static const char late[] = ",late";
@@ -192,8 +194,8 @@ static resmon_status add_output(const struct rm_option_set *sink, const char *op
     return status;
 }
 
-/* One that cannot be had is left out, and then the summary is printed: something of the run stays.
- */
+/* A sink that cannot be added is left out.  Then the summary is printed, so that the run has a
+ * result. */
 static void add_outputs(void)
 {
     for (size_t i = 0; i < plan->sink_count; i++) {
@@ -209,7 +211,8 @@ static void add_outputs(void)
     }
 }
 
-/* Lines are of stacks, unless these are said: then they may be those of checkpoints. */
+/* Tables by line need stacks.  If the options set stacks, these are kept: the lines may also come
+ * from checkpoints. */
 static void need_stacks_of_lines(void)
 {
     if (plan->environment.lines != NULL && plan->options.stacks == 0) {
@@ -217,7 +220,7 @@ static void need_stacks_of_lines(void)
     }
 }
 
-/* Whether every sink did what it was asked; says what did not. */
+/* Whether all sinks succeeded; prints the reasons of failures. */
 static bool check_outputs(void)
 {
     bool is_all_well = true;
@@ -231,7 +234,7 @@ static bool check_outputs(void)
     return is_all_well;
 }
 
-/* The summary takes the place of an output that cannot be written: something of the run stays. */
+/* The summary replaces an output that cannot be written, so that the run has a result. */
 static resmon_status finish(void *unused)
 {
     (void)unused;
@@ -259,7 +262,7 @@ static resmon_status finish(void *unused)
     return RESMON_OK;
 }
 
-/* Lines of a text, one by one. */
+/* Prints each line of a text. */
 static void say_lines(const char *text, const char *end)
 {
     while (text != NULL && *text != '\0') {
@@ -295,14 +298,14 @@ static resmon_status try_to_start(void)
     if (status == RESMON_OK) {
         need_stacks_of_lines();
         add_outputs();
-        rm_monitor_yield_scopes(monitor); /* a program with a monitor of its own works as ever */
+        rm_monitor_yield_scopes(monitor); /* to a monitor that the program starts itself */
         status = resmon_monitor_start(monitor);
     }
     return status;
 }
 
-/* A value that turns out to be wrong here is left out: what else there is to see is worth having.
- */
+/* If the start fails because of an option's value, the option is left out, and the start is tried
+ * again: the other values are still useful. */
 static bool start_monitor(void)
 {
     while (try_to_start() != RESMON_OK) {
@@ -384,7 +387,7 @@ resmon_status resmon_program_set_end(const resmon_run_end *end)
     resmon_run_end known;
     resmon_status status = rm_end_take(end, &known);
     if (status == RESMON_OK && !is_ours()) {
-        status = no_run(); /* and in a fork's child the lock may be held for ever */
+        status = no_run(); /* no lock: in a forked child, it may be held forever */
     } else if (status == RESMON_OK && pthread_mutex_lock(&end_lock) == 0) {
         status = is_ours() ? rm_monitor_set_end(monitor, &known) : no_run();
         (void)pthread_mutex_unlock(&end_lock);
@@ -392,11 +395,11 @@ resmon_status resmon_program_set_end(const resmon_run_end *end)
     return status;
 }
 
-/* What the program has said goes before what its exit status tells. */
+/* An end that the program has set takes precedence over its exit status. */
 static void note_exit_status(int exit_status)
 {
     if (!is_ours() || pthread_mutex_lock(&end_lock) != 0) {
-        return; /* not ours, or a signal handler exits in the middle of it */
+        return; /* not our process, or a signal handler exits while its thread holds the lock */
     }
     if (is_ours()) {
         rm_monitor_note_exit(monitor, exit_status);
@@ -405,9 +408,10 @@ static void note_exit_status(int exit_status)
 }
 
 /*
- * In a fork's child that exits, the parent's monitor is not its to finish, and its lock may be held
- * by a thread that is not there.  A second thread that exits waits for the first, or it would end
- * the process before all is delivered; a signal handler that exits on the same thread cannot.
+ * A forked child that exits must not finish the parent's monitor; the lock may be held by a thread
+ * that does not exist in the child.  A second thread that exits waits for the first thread, else it
+ * would end the process before all is delivered.  A signal handler that exits on the thread of this
+ * function cannot wait: the lock reports an error.
  */
 static void finish_once(void)
 {
@@ -447,7 +451,7 @@ static resmon_status stop(void *left)
 static void stop_with_status(int exit_status, void *left)
 {
     if (rm_monitor_check_running(left) != RESMON_OK) {
-        return; /* the child of a fork, or it was stopped all the same */
+        return; /* a forked child, or the monitor was already stopped */
     }
     rm_monitor_note_exit(left, exit_status & 0xff);
     rm_monitor_end_with_program(left);
@@ -469,7 +473,7 @@ resmon_status resmon_monitor_stop_at_exit(resmon_monitor *left)
     return status == RESMON_OK ? rm_exit_status_hand(stop_with_status, left) : status;
 }
 
-/* A thread that exits meanwhile waits for the signal to end the program. */
+/* The lock is kept: a thread that exits now waits until the signal ends the program. */
 static void finish_for_signal(int number)
 {
     if (pthread_mutex_lock(&finish_lock) == 0 && is_ours()) {
@@ -501,8 +505,8 @@ resmon_status resmon_program_end_on_signals(void)
     return take_signals(plan->environment.signals != 0 ? 0 : RM_SIGNALS_DEFAULT);
 }
 
-/* Linking a static libresmon asks for this symbol by name (-u), or the linker would leave the whole
- * object out. */
+/* The link with a static libresmon requests this symbol by name (-u), else the linker would omit
+ * this object file. */
 void rm_autorun_load(void);
 
 static bool is_set(const char *text)
@@ -510,17 +514,16 @@ static bool is_set(const char *text)
     return text != NULL && text[strspn(text, " \t\n")] != '\0';
 }
 
-/* What whoever runs the program asks of it (setup/options.h), and then what its user wants.
- * Without the latter, its scopes are all that is asked for, with their energy, and nothing is said.
- */
+/* Options of the parent command (RESMON_RUN, setup/options.h), then those of the user (RESMON).
+ * Without RESMON, only scopes and their energy are measured, and nothing is printed. */
 #define LEAST          "domains=process+tree+cpu+energy,interval=1s,rows=2,tags=16"
-#define LEAST_OF_CHILD LEAST ",scope_paths=256,scope_threads=32" /* there may be many */
+#define LEAST_OF_CHILD LEAST ",scope_paths=256,scope_threads=32" /* there may be many children */
 
 static bool start_for(const struct rm_run_request *asked, const char *text, bool is_child)
 {
     is_quiet = !is_set(text);
     const char *first = !is_quiet ? asked->options : is_child ? LEAST_OF_CHILD : LEAST;
-    const char *second = is_quiet ? asked->options : text; /* holds where both say something */
+    const char *second = is_quiet ? asked->options : text; /* takes precedence over `first` */
     size_t room = strlen(first) + strlen(second) + 2;
     char *options = rm_alloc(1, room);
     if (options == NULL) {
@@ -534,9 +537,9 @@ static bool start_for(const struct rm_run_request *asked, const char *text, bool
     return is_started;
 }
 
-/* In the child of a fork whose parent was asked for scopes: as if it were a program of its own.
- * The parent's monitor and plan stay where they are, and locks of ours may be held by threads that
- * are not here. */
+/* Starts a monitor in a forked child of a process with RESMON_RUN, as in a separate program.  The
+ * parent's monitor and plan are not freed.  The locks are new, as the old ones may be held by
+ * threads that do not exist in the child. */
 static bool start_in_child(void)
 {
     static const pthread_mutex_t free_lock = PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP;
@@ -555,11 +558,11 @@ static bool start_in_child(void)
     return true;
 }
 
-/* secure_getenv: a set-user-id program does not write files because its caller says so. */
+/* secure_getenv(): the caller of a set-user-id program must not choose files that it writes. */
 __attribute__((constructor)) void rm_autorun_load(void)
 {
-    /* glibc calls constructors once more where a library that needs this one, as the reader does,
-     * is loaded while exit() is about to unload it. */
+    /* glibc calls this constructor again if a library that depends on this one, such as the reader,
+     * is loaded while exit() unloads this library. */
     static bool is_loaded;
     if (is_loaded) {
         return;
@@ -584,8 +587,8 @@ __attribute__((constructor)) void rm_autorun_load(void)
     owner = getpid();
     owner_forks = rm_forks();
     copy_stderr();
-    /* An exit handler runs before those of libraries that were set up earlier, TLS for one; a
-     * destructor would run after all of them, and is for want of a better only. */
+    /* An exit handler runs before the handlers of libraries that were initialized earlier, such as
+     * TLS libraries.  The destructor runs after all of them, and is used only as a fallback. */
     (void)atexit(finish_once);
     rm_exit_status_watch(note_exit_status);
     if (take_signals(plan->environment.signals & ~RM_SIGNALS_NONE) != RESMON_OK) {

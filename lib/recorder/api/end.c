@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* <resmon/end.h>, but for what api/autorun.c has: checks arguments and calls down. */
+/* <resmon/end.h>, except the functions in api/autorun.c: checks arguments and calls the engine. */
 #include <resmon/end.h>
 
 #include "api/end.h"
@@ -51,7 +51,7 @@ resmon_status resmon_run_get_usage(const resmon_run *run, resmon_run_usage *ret_
     return rm_struct_give(&run->usage, RM_STRUCT_SIZE(resmon_run_usage), ret_usage);
 }
 
-/* Who has ended has used some CPU time. */
+/* A process that has ended has used CPU time. */
 static resmon_status take_usage(const resmon_run_usage *given, bool has_ended,
                                 resmon_run_usage *ret_usage)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* <resmon/energy.h> and <resmon/carbon.h>: checks arguments and calls down. */
+/* <resmon/energy.h> and <resmon/carbon.h>: checks arguments and calls lower layers. */
 #include <resmon/carbon.h>
 #include <resmon/energy.h>
 
@@ -41,7 +41,7 @@ resmon_status resmon_run_get_energy_part(const resmon_run *run, size_t index,
     return rm_struct_give(&part, RM_STRUCT_SIZE(resmon_energy_part), ret_part);
 }
 
-/* ---- what energy means in carbon ------------------------------------------------------------ */
+/* ---- the emissions of energy ---------------------------------------------------------------- */
 
 static resmon_status find(const resmon_carbon_options *options, struct rm_terms_of_place *ret_terms)
 {

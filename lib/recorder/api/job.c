@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* <resmon/job.h>: checks arguments and calls down. */
+/* <resmon/job.h>: checks arguments and calls lower layers. */
 #include <resmon/job.h>
 
 #include <string.h>

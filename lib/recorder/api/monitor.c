@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* <resmon/monitor.h>, and the sinks of other headers: checks arguments and calls down. */
+/* <resmon/monitor.h>, and the sinks of other headers: checks arguments and calls the engine. */
 #include <stdbool.h>
 #include <string.h>
 
@@ -120,7 +120,7 @@ resmon_status resmon_monitor_add_sink(resmon_monitor *monitor, const resmon_sink
     return monitor != NULL ? rm_monitor_add_sink(monitor, ops, context) : null_argument(__func__);
 }
 
-/* Hands a sink that was made over to the monitor, or closes it. */
+/* Passes a new sink to the monitor, which owns it then.  On failure, closes the sink. */
 static resmon_status hand_over(resmon_monitor *monitor, const struct rm_sink_kind *kind,
                                struct rm_sink *sink)
 {
@@ -157,7 +157,7 @@ static resmon_status add(resmon_monitor *monitor, const struct rm_sink_kind *kin
     return status == RESMON_OK ? hand_over(monitor, kind, &sink) : status;
 }
 
-/* Of a function for one sink, whose options are a struct. */
+/* Adds the sink `name`, whose options are a struct, for the API function `function`. */
 static resmon_status add_struct(resmon_monitor *monitor, const char *name, const void *options,
                                 const char *function)
 {
@@ -181,7 +181,7 @@ static resmon_status no_such_sink(const char *name)
     return rm_option_unknown("", &part, &nearest, names);
 }
 
-/* A sink by its name, and its options. */
+/* Finds a sink by its name, and parses its options. */
 static resmon_status find_sink(const char *name, const char *options,
                                const struct rm_sink_kind **ret_kind,
                                struct rm_sink_options *ret_options)
@@ -248,7 +248,7 @@ resmon_status resmon_monitor_add_trace(resmon_monitor *monitor, const resmon_tra
     return add_struct(monitor, "trace", options, __func__);
 }
 
-/* By format, and of folded stacks by kind. */
+/* The name of a sink of stacks, by the format, and for folded stacks also by the kind. */
 static const char *name_of_stacks(int32_t format, int32_t kind)
 {
     static const char *const folded[] = {
@@ -351,7 +351,7 @@ resmon_status resmon_monitor_tag(resmon_monitor *monitor, const char *label)
 {
     RM_KEEP_ERRNO;
     if (monitor == NULL || label == NULL) {
-        return RESMON_EINVAL; /* no text: this may be a signal handler */
+        return RESMON_EINVAL; /* no error text, since this may be a signal handler */
     }
     return rm_monitor_tag(monitor, label);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* <resmon/option.h>: what the tables of options and sinks hold. */
+/* <resmon/option.h>: the content of the tables of options and sinks. */
 #include <resmon/option.h>
 
 #include <string.h>
@@ -24,7 +24,7 @@ static const struct {
     {"environment", &rm_environment_options},
 };
 
-/* Set `index`, those of the sinks last; NULL past the end. */
+/* Set of options `index`; the sets of the sinks are last.  NULL: past the end. */
 static const struct rm_option_set *set_at(size_t index, const char **ret_owner)
 {
     if (index < RM_ARRAY_LEN(own_sets)) {
@@ -178,7 +178,7 @@ resmon_status resmon_sink_kind_at(size_t index, resmon_sink_kind *ret_kind)
     return give_kind(kind, ret_kind);
 }
 
-/* ---- all of them, for people ---------------------------------------------------------------- */
+/* ---- a text with all options ---------------------------------------------------------------- */
 
 /* "interval=DURATION", "smaps", "signals[=NAMES]" */
 static void write_usage(struct rm_buffer *buffer, const char *prefix,

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Owns the reading of a text that names options and sinks: setup/plan.h with the sinks of this
- * library.
+ * Owns the parsing of a text with options and sinks: setup/plan.h with the sinks of this library.
  */
 #ifndef RM_API_PLAN_H
 #define RM_API_PLAN_H

@@ -52,7 +52,8 @@ struct loading {
     resmon_run **ret_run;
 };
 
-/* A run that ended before its stacks had names gets them here, if their files are the same. */
+/* Loads a run, and symbolizes its stacks if that was not done when it ended.  The files of code
+ * must be unchanged. */
 static resmon_status load_here(void *loading_)
 {
     const struct loading *loading = loading_;
@@ -83,7 +84,8 @@ static resmon_status load_file(const char *path, resmon_run **ret_run)
     return status;
 }
 
-/* Of a document; recordings were asked that already. */
+/* Whether a document is of a run whose observer is dead; the loading of recordings checks their
+ * writers itself. */
 static bool is_left_over(const resmon_run *run)
 {
     struct rm_identity writer;
@@ -92,7 +94,7 @@ static bool is_left_over(const resmon_run *run)
            rm_identity_parse(observer->value, &writer) && rm_identity_is_gone(&writer);
 }
 
-/* Who observed it was killed, which says nothing of the program. */
+/* Sets the end of a run whose observer was killed: how the observed program ended is not known. */
 static void look_at_observed(resmon_run *run)
 {
     struct rm_identity observed;
@@ -124,7 +126,7 @@ resmon_status resmon_run_load(const char *path, resmon_run **ret_run)
     }
     resmon_status status = load_file(path, &run);
     if (status == RESMON_OK && is_left_over(run)) {
-        /* Its last word may have come after it was read. */
+        /* The observer may have written its last document after the file was read. */
         rm_run_free(run);
         status = load_file(path, &run);
         if (status == RESMON_OK && is_left_over(run)) {
@@ -149,7 +151,7 @@ resmon_status resmon_run_parse(const void *data, size_t bytes, resmon_run **ret_
     return status == RESMON_OK ? load(&file, ret_run) : status;
 }
 
-/* What is made of a run on a stack of known size: the caller's may be small. */
+/* Arguments of functions that run on a stack of the library, as the caller's stack may be small. */
 struct making {
     const resmon_run *run;
     const char *path;
@@ -177,7 +179,7 @@ static resmon_status print_here(void *making_)
 {
     const struct making *making = making_;
     struct rm_buffer buffer;
-    rm_buffer_init(&buffer, (size_t)RM_MAX_RUN_BYTES); /* more could not be loaded again */
+    rm_buffer_init(&buffer, (size_t)RM_MAX_RUN_BYTES); /* a larger document could not be loaded */
     return rm_buffer_give(&buffer, rm_document_print(making->run, &buffer), making->ret_text);
 }
 

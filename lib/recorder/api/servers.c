@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * <resmon/mlflow.h>, but for resmon_monitor_add_mlflow(), and <resmon/prometheus.h>: checks
- * arguments and calls down.
+ * <resmon/mlflow.h>, except resmon_monitor_add_mlflow(), and <resmon/prometheus.h>: checks
+ * arguments and calls lower layers.
  */
 #include <resmon/mlflow.h>
 #include <resmon/prometheus.h>

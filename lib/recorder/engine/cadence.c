@@ -114,8 +114,8 @@ static struct rm_schedule *at(const struct rm_schedules *schedules, size_t index
                                           index * schedules->stride);
 }
 
-/* The part that rarer samples cannot reduce is limited: expensive sinks would else stop the
- * samples. */
+/* Limits the cost of other threads, which rarer samples cannot reduce: else expensive sinks would
+ * stop the samples. */
 static double others_of(const struct rm_cadence *cadence)
 {
     double most = cadence->max_overhead / 2.0;

@@ -2,9 +2,10 @@
 /*
  * Owns the sampling rate: a sample at every tick of the requested interval, unless the library's
  * threads would use more than the permitted CPU time.  Then samples are taken at every k-th
- * tick, and sources that cost more than the rest of a sample are read at every j-th sample.  And
- * the schedule of a source: it has a minimum interval, is read less often after failures, and
- * less often when it costs too much.  Pure.
+ * tick, and sources that cost more than the rest of a sample are read at every j-th sample.
+ *
+ * Also owns the schedule of a source, which has a minimum interval.  The source is read less often
+ * after failures, and less often when it costs too much.  Pure.
  */
 #ifndef RM_ENGINE_CADENCE_H
 #define RM_ENGINE_CADENCE_H
@@ -18,7 +19,7 @@
 struct rm_schedule {
     int64_t least_ns;     /* the source's minimum interval */
     uint64_t least_every; /* lower bound of `every` for least_ns */
-    uint64_t every;       /* it is read at every k-th sample */
+    uint64_t every;       /* the source is read at every k-th sample */
     uint64_t next;        /* number of the sample of the next reading */
     uint64_t failures;    /* failures in a row */
     double cost_ns;       /* moving average of a reading's cost */

@@ -137,7 +137,7 @@ static void unlock_block(struct rm_capture *capture)
     (void)pthread_mutex_unlock(&capture->sampler->store_lock);
 }
 
-/* Memory is allocated without a lock.  If that fails, ret_run may still be set. */
+/* Memory is allocated without a lock.  If the allocation fails, ret_run may still be set. */
 static resmon_status copy_block(struct rm_capture *capture, unsigned parts, resmon_run **ret_run)
 {
     const struct rm_block *block = capture->block;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Owns making a run of a monitor's block, during or after recording: what is measured first,
- * what is copied under which lock, the joined runs of other processes, and the symbolization of
- * stacks.
+ * Owns making a run of a monitor's block, during or after recording: the order of measuring and
+ * copying, the locks, the joined runs of other processes, and the symbolization of stacks.
  *
  * Called by monitor.c.
  */
@@ -22,7 +21,7 @@ struct rm_capture {
     struct rm_sampler *sampler;       /* fills the block */
     struct rm_scope_session *session; /* session of the block's scopes; NULL: none */
     const struct rm_own_memory *own;
-    pthread_mutex_t parts_lock; /* guards the next two */
+    pthread_mutex_t parts_lock; /* guards `parts`, `part_count` and `part_room` */
     struct resmon_run **parts;  /* joined runs of other processes */
     size_t part_count, part_room;
     pthread_mutex_t naming_lock;

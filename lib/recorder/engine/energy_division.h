@@ -40,7 +40,7 @@ resmon_status rm_energy_division_open(struct rm_energy_division *division,
 void rm_energy_division_close(struct rm_energy_division *division);
 
 /** Divides the energy since the last division.  `share`: part of the time that divisions may use,
- * ignored with `is_last`.  What is not divided now is included in the next division. */
+ * ignored with `is_last`.  Energy that is not divided now is included in the next division. */
 void rm_energy_division_take(struct rm_energy_division *division,
                              const struct rm_shared_energy *shared, double share, bool is_last);
 

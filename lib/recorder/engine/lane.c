@@ -598,7 +598,7 @@ void rm_lane_finish(struct rm_lane *lane, resmon_run *run, int64_t deadline_ns)
     }
     __atomic_store_n(&lane->deadline_ns, deadline_ns, __ATOMIC_RELAXED);
     lane->final_run = rm_run_ref(run);
-    /* From here on, no capture is running, and none begins. */
+    /* While the lock is held, no capture runs.  After is_stopping is set, no capture begins. */
     (void)pthread_mutex_lock(&lane->capture_lock);
     __atomic_store_n(&lane->is_stopping, true, __ATOMIC_RELEASE);
     (void)pthread_mutex_unlock(&lane->capture_lock);
@@ -613,8 +613,8 @@ static void note_late(struct lane_sink *sink, const char *why)
     (void)rm_text_set(sink->info.reason, sizeof sink->info.reason, why);
 }
 
-/* Called with the lock held.  The other sinks are called once the current one returns, but nobody
- * waits for that. */
+/* Called with the lock held.  The other sinks are called after the current one returns, but the
+ * monitor does not wait for these calls. */
 static void leave_behind(struct rm_lane *lane)
 {
     lane->end_status = RESMON_ETIMEDOUT;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Owns a delivery thread: a bounded queue of samples and tags, the sinks that the thread calls,
- * and their state.  A sink that does not return is abandoned with its lane.  The lane is
- * reference counted, by the monitor and the thread: the last one closes the sinks and frees it.
+ * and their state.  A sink that does not return is abandoned with its lane.  The monitor and the
+ * thread hold references to the lane: the release of the last one closes the sinks and frees it.
  */
 #ifndef RM_ENGINE_LANE_H
 #define RM_ENGINE_LANE_H
@@ -67,7 +67,7 @@ uint64_t rm_lane_cpu_ns(const struct rm_lane *lane);
 uint64_t rm_lane_parts(const struct rm_lane *lane);
 
 /** Parts of a draft, the finished run before symbolization, that its sinks read; 0: no sink wants
- * one. */
+ * a draft. */
 uint64_t rm_lane_draft_parts(const struct rm_lane *lane);
 
 /** Passes `run` to the snapshots of sinks that want drafts, on the lane's thread, and waits for
@@ -88,7 +88,8 @@ resmon_status rm_lane_wait(struct rm_lane *lane, int64_t until_ns);
  * key is kept.  No-op on other threads, and after the lane's stop was requested. */
 void rm_lane_note(const char *key, const char *value);
 
-/** True in all calls of its sinks, from start on, also after the lane was abandoned. */
+/** Whether the caller is the lane's thread.  True in all calls of its sinks, including the start,
+ * and also after the lane was abandoned. */
 bool rm_lane_is_this_thread(const struct rm_lane *lane);
 
 /** The state of sink `index`; any thread. */

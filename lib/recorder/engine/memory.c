@@ -36,7 +36,8 @@
 
 /* ---- its size --------------------------------------------------------------------------- */
 
-/* Site numbers are per process: capacity for earlier ones, and for one name per path. */
+/* Site numbers are per process.  So the capacity includes all earlier sites, and one new site per
+ * path. */
 static uint64_t site_room(const struct rm_options *options)
 {
     uint64_t fresh = options->values.scope_paths > SITES ? options->values.scope_paths : SITES;
@@ -44,7 +45,7 @@ static uint64_t site_room(const struct rm_options *options)
     return room < RM_MAX_SITES ? room : RM_MAX_SITES;
 }
 
-/* Sets the sizes for scopes; the minimum of a block if there are none. */
+/* Sets the sizes for scopes; without scopes, the minimum sizes of a block. */
 static void set_scope_sizes(const struct rm_options *options, bool is_self,
                             struct rm_block_sizes *sizes)
 {
@@ -202,8 +203,8 @@ resmon_status rm_block_memory_make(struct rm_block_memory *memory, const struct 
 
 /* ---- its name --------------------------------------------------------------------------- */
 
-/* A reference to the session, if it is the current one; else NULL: nothing changes in this block.
- */
+/* A reference to the session, if it is the current session.  Else NULL: no scope changes this
+ * block. */
 static struct rm_scope_session *current(struct rm_scope_session *session)
 {
     struct rm_scope_session *now = session != NULL ? rm_session_current() : NULL;

@@ -8,7 +8,7 @@
  * The monitor's part of the program's RSS: the growth during its start, the pages of its block,
  * and the highest temporary growth by its captures and sinks.
  *
- * And the behavior with little memory by the process's own limits (RLIMIT_AS, RLIMIT_DATA): a
+ * Also owns the behavior with little memory by the process's own limits (RLIMIT_AS, RLIMIT_DATA): a
  * monitor uses little, or does not start, so that the program does not fail because of it.
  *
  * Called by monitor.c and capture.c.

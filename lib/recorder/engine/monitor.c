@@ -371,7 +371,7 @@ static resmon_status start_all(resmon_monitor *monitor)
     if (status == RESMON_OK) {
         rm_sampling_run(&monitor->sampling);
         RM_STORE_RELEASE(&monitor->block.header->phase, RM_PHASE_RUNNING);
-        /* Last, so that a failed start leaves an existing recording in its place. */
+        /* The last step, so that a failed start does not replace an existing recording. */
         status = rm_block_memory_publish(&monitor->memory, monitor->session);
         status = monitor->memory.is_of_run ? RESMON_OK : status; /* the parent command has ended */
     }
@@ -441,7 +441,7 @@ void rm_monitor_end_with_program(resmon_monitor *monitor)
 
 #define END_TRIES 20 /* waiting for the process by its parent may take a moment */
 
-/* Reads how an observed process ended that is not our child, unless that was set. */
+/* Reads how an observed process ended that is not our child, unless its end was set. */
 static void read_end(resmon_monitor *monitor)
 {
     uint32_t status;

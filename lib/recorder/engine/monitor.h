@@ -50,7 +50,7 @@ resmon_status rm_monitor_tag(resmon_monitor *monitor, const char *label);
 resmon_status rm_monitor_set_label(resmon_monitor *monitor, const char *label);
 resmon_status rm_monitor_set_end(resmon_monitor *monitor, const resmon_run_end *end);
 
-/** Takes over a reference, on success, to a run whose scopes are included in this monitor's. */
+/** On success, takes over a reference to `part`: this monitor's runs then include its scopes. */
 resmon_status rm_monitor_join(resmon_monitor *monitor, struct resmon_run *part);
 
 resmon_status rm_monitor_set_begin(resmon_monitor *monitor, int64_t at_ns,

@@ -39,7 +39,7 @@ struct rm_recorder {
     pthread_mutex_t lock; /* guards the next seven */
     struct rm_condition changed;
     enum step requested, done;
-    bool is_given_up; /* END: what is not published is removed */
+    bool is_given_up; /* END: a file that is not published is removed */
     int owners;       /* references: the monitor and the thread */
     resmon_status status;
     char text[RM_ERROR_TEXT_BYTES]; /* error text of the last step */
@@ -94,7 +94,7 @@ static resmon_status make(struct rm_recorder *recorder)
     return status == RESMON_OK ? make_file(recorder) : status;
 }
 
-/* ---- publishing it ----------------------------------------------------------------------------
+/* ---- publishing -------------------------------------------------------------------------------
  */
 
 static void begin_hold(void *session)
@@ -274,7 +274,7 @@ static void free_recorder(struct rm_recorder *recorder)
     rm_free(recorder);
 }
 
-/* The last owner frees it. */
+/* Releases a reference; the last release frees the recorder. */
 static void leave(struct rm_recorder *recorder)
 {
     (void)pthread_mutex_lock(&recorder->lock);
@@ -302,7 +302,8 @@ static void merge_leftovers(void)
     }
 }
 
-/* More often if memory is short: a container that kills the program takes our memory with it. */
+/* Copies are more frequent if memory is short: a container that kills the program also frees the
+ * memory file. */
 static bool is_due(const struct rm_recorder *recorder, int64_t since_ns, int64_t cost_ns)
 {
     struct rm_memory_room room;
@@ -315,7 +316,7 @@ static bool is_due(const struct rm_recorder *recorder, int64_t since_ns, int64_t
         return true;
     }
     if (!rm_kept_is_isolated() && !rm_sanitizer_is_here()) {
-        return false; /* it needs thirty descriptors, in a table that the program may close */
+        return false; /* the check opens thirty descriptors, in a table shared with the program */
     }
     rm_memory_room_look(NULL, &room);
     return room.bytes < rm_recorder_pace.short_bytes;
@@ -380,7 +381,7 @@ static void *run_thread(void *recorder_)
     return NULL;
 }
 
-/* ---- what the monitor does --------------------------------------------------------------------
+/* ---- calls by the monitor ---------------------------------------------------------------------
  */
 
 static void ask(struct rm_recorder *recorder, enum step step)

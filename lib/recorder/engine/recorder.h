@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Owns a recording whose block is in a memory file, so that no scope ever waits for a disk or a
- * server: the file that users name, and the thread rm-record, which creates both and copies the
- * block to the file now and then and at the end.  It keeps them open, independent of changes of
- * the program's root directory, user, or file names.
+ * server.  It owns the file that users name, and the thread rm-record.  The thread creates both
+ * files, and copies the block to the user's file at intervals and at the end.  It keeps both files
+ * open, independent of changes of the program's root directory, user, or file names.
  *
- * A killed program leaves the memory file.  Loading the recording finds it by the name in the
- * header, and merges the two (record/leftover).
+ * A killed program leaves the memory file.  Loading the recording finds the memory file by its name
+ * in the header, and merges both files (record/leftover).
  *
  * Called by memory.c, for the file, and by monitor.c.
  */
@@ -36,7 +36,7 @@ extern struct rm_recorder_pace rm_recorder_pace;
 /**
  * Starts the thread, which creates the file (`path`, absolute) and the memory for a block.
  * `is_remote`: the file is on another machine.  RESMON_ENOTSUP: no memory file or thread is
- * possible, with the reason: the file has to be mapped itself.
+ * possible, and the error text has the reason.  Then the caller maps the file itself.
  */
 resmon_status rm_recorder_make(const char *path, uint64_t bytes, bool is_remote,
                                struct rm_mapping *ret_mapping, struct rm_recorder **ret_recorder);

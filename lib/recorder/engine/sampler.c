@@ -38,7 +38,7 @@ static void set_reason(struct rm_source_record *record, resmon_status status, co
     (void)rm_text_set(record->reason, sizeof record->reason, reason);
 }
 
-/* Keeps the remark on the values read. */
+/* If the process has ended, a remark on values that were read is kept. */
 static void set_failure(struct rm_source_record *record, resmon_status status, const char *reason)
 {
     if (status == RESMON_ESRCH && record->provenance == RESMON_PROVENANCE_SAMPLED) {
@@ -413,9 +413,9 @@ static void send(struct rm_sampler *sampler, int64_t t_ns)
 
 /* ---- its cost --------------------------------------------------------------------------- */
 
-/* Readings are timed by the wall clock, which is cheaper than reading CPU time around each.  The
- * sum of their CPU time is that of the thread.  Work of another thread is added as it reports it.
- */
+/* Readings are timed by the wall clock, which is cheaper than reading CPU time around each.  Their
+ * sum is scaled down to the CPU time of the thread.  CPU time of another thread is added as that
+ * thread reports it. */
 static void note_cost(struct rm_sampler *sampler, int64_t cpu_ns)
 {
     double took_ns = 0.0;
@@ -445,7 +445,7 @@ static void count_others(struct rm_sampler *sampler)
 }
 
 /* All CPU time of the thread since the last account, including waking and waiting.  Samples that
- * the program requests do not make others rarer. */
+ * the program requests do not reduce the sampling rate. */
 static void account(struct rm_sampler *sampler, int64_t now_ns, bool is_due)
 {
     const struct rm_schedules schedules = {&sampler->sources[0].schedule, sampler->source_count,
@@ -486,7 +486,7 @@ static void add_sample(struct rm_sampler *sampler, int64_t at_ns, const double *
     (void)pthread_mutex_unlock(&sampler->store_lock);
 }
 
-/* Counters whose value at the begin is in the usage; two members are added. */
+/* Counters whose value at the begin is in the usage; the value is the sum of the members. */
 static const struct {
     uint32_t metric;
     size_t members[2];
@@ -531,9 +531,8 @@ static double value_at_begin(const resmon_run_usage *usage, uint32_t metric)
     return sum;
 }
 
-/* Adds a sample at the begin of the run, with the values that counters of the first sample had
- * then.  The first sample
- * then lacks these counters, since a rate over a millisecond is meaningless. */
+/* Adds a sample at the begin of the run, with the counters whose value at the begin is known.  The
+ * first sample then lacks these counters, since a rate over a millisecond is meaningless. */
 static void add_begin(struct rm_sampler *sampler)
 {
     const struct rm_column *columns = rm_block_record(&sampler->block, RM_SECTION_COLUMNS, 0);

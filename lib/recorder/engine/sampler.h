@@ -99,9 +99,9 @@ resmon_status rm_sampler_begin(struct rm_sampler *sampler, const struct rm_block
 
 /* Which sources a sample reads. */
 enum rm_sample_of {
-    RM_SAMPLE_DUE,   /* those that are due */
-    RM_SAMPLE_ASKED, /* and those without a minimum interval */
-    RM_SAMPLE_ALL    /* all, for the first and the last sample */
+    RM_SAMPLE_DUE,   /* sources that are due */
+    RM_SAMPLE_ASKED, /* sources that are due, and sources without a minimum interval */
+    RM_SAMPLE_ALL    /* all sources, for the first and the last sample */
 };
 
 /** Takes one sample at `now_ns` (CLOCK_MONOTONIC). */

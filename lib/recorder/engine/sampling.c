@@ -20,8 +20,9 @@
 static pthread_key_t key; /* its destructor runs in pthread_exit(), but not in exit() */
 static bool has_key;
 
-/* The kernel counts a main thread that has exited, and counts ours before they begin until after
- * they have ended: never too few.  0: not known. */
+/* Compares the kernel's count of threads with ours.  The kernel also counts the main thread after
+ * its exit.  It counts each thread of ours before its begin and until after its end, so that its
+ * count is never too low.  A count of 0 is not known. */
 static bool are_only_ours_left(void)
 {
     uint64_t before, after;

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Owns the thread rm-sample: it opens the sources of a sampler, takes samples at absolute
- * deadlines and on request, and closes the sources.  Where the kernel can do that (Linux 5.9),
- * the thread has a descriptor table of its own: the program cannot close its descriptors, and
- * they use no numbers or limits of the program and are not inherited.  Elsewhere, os/kept
- * protects them.
+ * deadlines and on request, and closes the sources.  Where the kernel
+ * supports it (Linux 5.9), the thread has a descriptor table of its own: the program cannot close
+ * the thread's descriptors.  They use no numbers or limits of the program, and are not inherited.
+ * Elsewhere, os/kept protects the descriptors.
  *
- * And the exit of a program whose main thread has ended by pthread_exit().  The C library ends
- * such a program, as by exit(0), when its last thread ends.  Our threads, which wait for a
- * monitor's stop, would prevent that.  So when only threads of this library are left, it calls
- * exit(0) in place of the C library.
+ * Also owns the exit of a program whose main thread has ended by pthread_exit().  The C library
+ * ends such a program, as by exit(0), when its last thread ends.  Our threads, which wait for a
+ * monitor's stop, would prevent this exit.  So when only threads of this library are left, the
+ * library calls exit(0).
  */
 #ifndef RM_ENGINE_SAMPLING_H
 #define RM_ENGINE_SAMPLING_H
@@ -24,7 +24,7 @@
 enum rm_sampling_stage {
     RM_SAMPLING_NONE, /* no thread */
     RM_SAMPLING_OPENING,
-    RM_SAMPLING_OPEN, /* it waits for its begin */
+    RM_SAMPLING_OPEN, /* the thread waits for rm_sampling_run() */
     RM_SAMPLING_RUNNING,
     RM_SAMPLING_STOPPING
 };
@@ -54,7 +54,7 @@ struct rm_sampling_terms {
 /** Starts the thread, which opens the sources. */
 resmon_status rm_sampling_open(struct rm_sampling *sampling, const struct rm_sampling_terms *terms);
 
-/** Waits until they are open. */
+/** Waits until the sources are open. */
 resmon_status rm_sampling_wait_open(struct rm_sampling *sampling);
 
 /** After rm_sampler_begin(): waits for the first sample, at the block's start; others follow. */
@@ -74,8 +74,8 @@ void rm_sampling_end(struct rm_sampling *sampling);
 /** Requests the last sample, and waits until the thread has ended and all sources are closed. */
 void rm_sampling_stop(struct rm_sampling *sampling);
 
-/** Stops and frees.  Not in a forked child, which has neither the thread nor its descriptors, and
- * may have inconsistent data. */
+/** Stops and frees.  Must not be called in a forked child, which has neither the thread nor its
+ * descriptors, and may have inconsistent data. */
 void rm_sampling_close(struct rm_sampling *sampling);
 
 #endif

@@ -111,7 +111,7 @@ static void say_failure(struct rm_stacks *stacks, uint64_t bits, resmon_status s
     (void)rm_text_set(text, sizeof text, resmon_last_error());
     rm_stack_round_set_kinds(&stacks->round, bits, status, text);
     if (stacks->round.wanted ==
-        RESMON_STACKS_PEAK) { /* not a kind of its own: its reason is with another kind */
+        RESMON_STACKS_PEAK) { /* peaks have no kind: the reason is with the kind CPU */
         rm_stack_writer_set_kind(&stacks->round.writer, RESMON_STACK_CPU, status, text);
     }
 }

@@ -16,7 +16,8 @@ struct rm_stacks_cost;
 
 /**
  * Starts the thread, for a block with capacity for stacks: of this process, or of `others`,
- * another process or cgroup.  A failure to take stacks is no failure: the run has the reason.
+ * another process or cgroup.  If stacks cannot be taken, the start succeeds, and the run has the
+ * reason.
  * `cost` is updated until the stop.  RESMON_ENOMEM, or the failure to start a thread.
  */
 resmon_status rm_stacks_start(const struct rm_block *block, const struct rm_options *options,

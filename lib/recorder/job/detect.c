@@ -68,7 +68,7 @@ static int64_t override(const struct detection *detection, enum rm_job_field fie
     return number(detection, &rm_job_overrides, field);
 }
 
-/* ---- who is there ----------------------------------------------------------------------- */
+/* ---- the systems ------------------------------------------------------------------------ */
 
 static const struct rm_job_system *find_batch(const struct rm_job_environment *environment)
 {
@@ -258,7 +258,7 @@ static int64_t find_node_index(const struct detection *detection)
         index = found >= 0 ? rm_hosts_sorted_position(hosts, (size_t)found) : -1;
     }
     if (index < 0 && info->node_count == 1 && info->rank >= 0 && !detection->is_script) {
-        index = 0; /* a node that is not in a list: there is one */
+        index = 0; /* the job has one node, also if no list has its name */
     }
     return index;
 }
@@ -420,7 +420,7 @@ static const char *make_key(struct detection *detection)
     return keep(detection, key);
 }
 
-/* ---- all of it -------------------------------------------------------------------------- */
+/* ---- the detection ---------------------------------------------------------------------- */
 
 static void read_all(struct detection *detection)
 {

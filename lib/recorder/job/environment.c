@@ -231,7 +231,7 @@ static const struct rm_job_system alps = {
     .fields = {[RM_JOB_RANK] = {"ALPS_APP_PE"}},
 };
 
-/* ---- who comes first -------------------------------------------------------------------- */
+/* ---- precedence ------------------------------------------------------------------------- */
 
 /* Torque is before PBS, whose variables it sets, too; Flux is last, as it runs inside the others.
  */

@@ -494,8 +494,6 @@ resmon_status rm_hostlist_add_file(struct rm_hosts *hosts, const char *root, con
 
 /* ---- names -> "n[001-003,007],login1" ------------------------------------------------------- */
 
-/* Names -> "n[001-003,007],login1". */
-
 #define MOST_DIGITS 18
 
 /* A name as a prefix and its last digits; no text may follow a bracket. */

@@ -61,7 +61,8 @@ static bool is_id(const char *id)
     return id[0] != '\0' && strlen(id) <= LONGEST_ID && strchr(id, '/') == NULL;
 }
 
-/* LSF's and PBS's ids are plain numbers, so only cgroups of the batch system match. */
+/* Ids of LSF and PBS are plain numbers, as other cgroups' names may be.  So the path must also have
+ * a name of the batch system. */
 static bool is_of_batch_system(const char *path)
 {
     static const char *const words[] = {"/slurm", "_slurmstepd.scope", "/pbs_jobs", "/lsf/"};
@@ -84,7 +85,7 @@ static bool is_any_slurm_job(const char *name)
            digits[strspn(digits, "0123456789")] == '\0';
 }
 
-/* Cuts a path after the name of a job's cgroup; false: it has none. */
+/* Cuts a path after the name of a job's cgroup; false: no job's cgroup is in the path. */
 static bool cut(struct rm_cgroup_place *place, job_names names, bool is_any_good)
 {
     char part[RM_CGROUP_PATH_BYTES];

@@ -183,8 +183,8 @@ static resmon_status take_lock(const char *path, struct rm_leader_lock **ret_loc
 }
 
 /*
- * Removed while locked: a process that opened it before finds after locking that it has no name,
- * and tries again.
+ * Removes the file while it is locked.  Another process may have opened the file before: after it
+ * gets the lock, it finds that the file has no name, and tries again.
  */
 static void remove_lock(struct rm_leader_lock *lock)
 {
@@ -218,8 +218,8 @@ static void give_lock(struct rm_leader_lock *lock)
 
 /* ---- leading ------------------------------------------------------------------------------- */
 
-/* Local rank 0 leads without a lock only where none is possible: its children and the programs that
- * it starts are local rank 0, too. */
+/* Local rank 0 needs the lock, since its children and the programs that it starts have local rank
+ * 0, too.  It leads without a lock only if no lock is possible. */
 static void lead_by_lock(struct rm_leader *leader, bool is_local_rank_0)
 {
     resmon_status status = take_lock(leader->path, &leader->lock);

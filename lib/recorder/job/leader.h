@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Owns the choice of the process of a job that reports the values of its host, so that they are
- * not counted once per rank: the process with local rank 0, and among its children and the
- * programs that it starts, or if local ranks are not known, the process that holds a lock file.
- * Without a job, each process is its own leader.  If the choice is impossible (no id to name a
- * lock, a foreign file at the lock's path, a directory that is not writable), no process leads,
- * and `reason` has the cause: missing values with a reason are better than values counted once
- * per rank.  All monitors of a process lead together.
+ * not counted once per rank.  Local rank 0 leads; its children and the programs that it starts have
+ * this rank, too.  Among these, and if local ranks are not known, the process that holds a lock
+ * file leads.  Without a job, each process is its own leader.  A lock may be
+ * impossible: no id to name it, a foreign file at its path, or a directory that is not writable.
+ * Then, if local ranks are not known, no process leads, and `reason` has the cause.  Missing values
+ * with a reason are better than values counted once per rank.  All monitors of a process lead
+ * together.
  *
  * The lock works among processes that see the same directory: ranks with a private /tmp each
  * lead.  A forked child does not lead; but while it lives, it keeps the lock of a parent that

@@ -20,9 +20,9 @@
 
 /* ---- settling ------------------------------------------------------------------------------- */
 
-#define SETTLE_TRIES 16 /* a scope may end all the time */
+#define SETTLE_TRIES 16 /* bounded: a scope may end again and again */
 
-/* Where the versions of a record stand, one behind the other. */
+/* Position of the versions in a record; they are adjacent. */
 struct versions {
     size_t bytes; /* of the record */
     size_t first;
@@ -47,7 +47,8 @@ static struct versions versions_of(uint32_t section)
     return of_nodes;
 }
 
-/* As rm_published_read(), through a file: versions stand before what they name, and reads go up. */
+/* Like rm_published_read(), but through a file.  Versions precede the data that they protect, and a
+ * read copies in the order of addresses. */
 resmon_status rm_settle_record(const struct rm_infile *live, uint32_t section, uint64_t offset,
                                void *record)
 {
@@ -72,8 +73,8 @@ resmon_status rm_settle_record(const struct rm_infile *live, uint32_t section, u
 
 /* ---- copying -------------------------------------------------------------------------------- */
 
-/* What a writer at work changes, and what of that matters: see recording.c. */
-#define TRIES       8 /* of all */
+/* See recording.c for the data that a live writer changes. */
+#define TRIES       8 /* of the whole copy */
 #define FRONT_TRIES 1024
 #define HALF_BYTES  ((uint64_t)64 * 1024)
 
@@ -81,7 +82,7 @@ struct copying {
     const struct rm_infile *live;
     const struct rm_infile *copy;
     struct rm_block_header header;       /* as it was copied */
-    unsigned char halves[2][HALF_BYTES]; /* what is copied; and what it is compared with */
+    unsigned char halves[2][HALF_BYTES]; /* live data, and the copy to compare */
 };
 
 static resmon_status write_at(const struct rm_infile *copy, uint64_t offset, const void *bytes,
@@ -119,7 +120,7 @@ static resmon_status read_live(const struct copying *copying, struct rm_block_he
     return rm_infile_read(copying->live, 0, ret_header, sizeof *ret_header);
 }
 
-/* The header and the states, which come first, from one commit. */
+/* Copies the front of the block, the header and the states, as of one commit. */
 static resmon_status copy_front(struct copying *copying, uint64_t *ret_end)
 {
     struct rm_block_header after;
@@ -142,7 +143,7 @@ static resmon_status copy_front(struct copying *copying, uint64_t *ret_end)
     return rm_error(RESMON_EBUSY, "the run changes too fast to be copied");
 }
 
-/* Of records side by side, those that have changed since they were copied. */
+/* Reads those of `count` adjacent records again that have changed since they were copied. */
 static resmon_status settle_range(struct copying *copying, uint32_t which, uint64_t from,
                                   uint64_t count)
 {
@@ -181,7 +182,8 @@ static resmon_status settle(struct copying *copying)
     return status;
 }
 
-/* How far the writer has come in its rings of events: what was overwritten meanwhile is told. */
+/* Stores the current counts of the event rings in the copy: they show which events the writer may
+ * have overwritten during the copy. */
 static resmon_status note_events(struct copying *copying)
 {
     const struct rm_section *section = &copying->header.sections[RM_SECTION_EVENTS];
@@ -221,7 +223,8 @@ static resmon_status copy_once(struct copying *copying, bool *ret_is_whole)
     return status;
 }
 
-/* Rows that are merged meanwhile are rare; threads that end may be many. */
+/* A merge of rows during a copy is rare, but many threads may end.  So all tries after the first
+ * one hold the threads. */
 static resmon_status copy_all(struct copying *copying, const struct rm_block_hold *hold)
 {
     for (int tries = 0; tries < TRIES; tries++) {

@@ -10,7 +10,7 @@
 #include "base/alloc.h"
 #include "record/record_file.h"
 
-/* Those whose recording cannot be found: the newest of them, for so long. */
+/* Memory files without a recording: the number that is kept, and for how long. */
 #define MOST_LOST  8
 #define LONG_AGO_S (24.0 * 3600.0)
 
@@ -21,7 +21,7 @@ static bool is_same_run(const struct rm_block_header *a, const struct rm_block_h
            a->start_realtime_ns == b->start_realtime_ns && a->total_bytes == b->total_bytes;
 }
 
-/* A recording that is finished names no memory. */
+/* False for a finished recording, which names no memory. */
 static bool is_its_memory(const struct rm_block_header *record, const struct rm_block_header *live)
 {
     return is_same_run(record, live) &&
@@ -52,7 +52,8 @@ bool rm_leftover_open(struct rm_memory_file *memory, const struct rm_block_heade
     return is_it;
 }
 
-/* Then this one is a copy that somebody made, and the other one wants the memory as well. */
+/* Whether another file is at the recording's path.  Then this recording is a copy, and the file at
+ * the path needs the memory, too. */
 static bool is_copy(const struct rm_block_header *header, const struct rm_kept *kept)
 {
     struct stat info;
@@ -60,7 +61,7 @@ static bool is_copy(const struct rm_block_header *header, const struct rm_kept *
            (info.st_dev != kept->device || info.st_ino != kept->inode);
 }
 
-/* The header of a recording, of any image that is whole, else of the first. */
+/* Reads the header of the newest complete image of a recording, else of the first image. */
 static bool choose(const struct rm_infile *record, struct rm_block_header *ret_header)
 {
     struct rm_infile view = *record;
@@ -68,7 +69,7 @@ static bool choose(const struct rm_infile *record, struct rm_block_header *ret_h
     return status == RESMON_OK || status == RESMON_EFORMAT;
 }
 
-/* Under the lock of the memory, so that the file does not change meanwhile. */
+/* Called with the lock of the memory file, so that no other process changes the recording. */
 static void fold_locked(const struct rm_memory_file *memory, const struct rm_infile *record)
 {
     struct rm_block_header header, live;
@@ -102,7 +103,7 @@ void rm_leftover_fold(const struct rm_memory_file *memory, const struct rm_infil
     rm_kept_close(&again.kept);
 }
 
-/* The memory of the recording at `path`. */
+/* Opens the recording at `path`, and its memory. */
 static bool open_both(const char *path, struct rm_infile *record, struct rm_memory_file *memory)
 {
     struct rm_block_header header;
@@ -142,13 +143,13 @@ void rm_leftover_drop(const char *path)
 
 /* ---- of all runs of this user --------------------------------------------------------------- */
 
-/* Of which nobody knows where the recording is: removed, moved, or in another mount namespace. */
+/* A memory file whose recording is not found: removed, moved, or in another mount namespace. */
 struct lost {
     const char *name;
     double age_s;
 };
 
-/* True: it is one of those. */
+/* True: the recording of `memory` is not found. */
 static bool fold(const struct rm_memory_file *memory)
 {
     struct rm_infile record;
@@ -161,7 +162,7 @@ static bool fold(const struct rm_memory_file *memory)
     if (is_its && is_its_memory(&header, &left)) {
         rm_leftover_fold(memory, &record);
     } else if (is_its && rm_memory_file_seize(memory)) {
-        rm_memory_file_remove(memory->name); /* its program could not */
+        rm_memory_file_remove(memory->name); /* left after the recording was finished */
     }
     rm_infile_close(&record);
     return !is_its;
@@ -186,7 +187,7 @@ static void remove_lost(const char *name)
 
 static void forget(struct lost *lost, size_t count)
 {
-    if (count > 0) { /* else there may be no array */
+    if (count > 0) { /* without elements, the array may be NULL */
         qsort(lost, count, sizeof *lost, compare_age);
     }
     for (size_t i = 0; i < count; i++) {

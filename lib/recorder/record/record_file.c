@@ -18,8 +18,8 @@
 
 _Static_assert(HEAD_BYTES <= ROOM_BYTES, "the header has room");
 
-/* Of a place: the block, and the number of the image once more, in the last word of whole pages.  A
- * copy of the file that somebody made while an image was written has two different ones. */
+/* Size of a place, in whole pages: the block, and in the last word the image number again.  If the
+ * file was copied while an image was written, the two numbers of that image in the copy differ. */
 static uint64_t stride_of(uint64_t block_bytes)
 {
     return (block_bytes + sizeof(uint64_t) + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES;
@@ -30,7 +30,7 @@ uint64_t rm_record_file_bytes(uint64_t block_bytes)
     return 2 * stride_of(block_bytes);
 }
 
-/* Four lanes of words: the pages of a block are hashed every few seconds. */
+/* Hashes four lanes of words, which is fast: all pages of a block are hashed every few seconds. */
 static uint64_t hash_page(const unsigned char *page)
 {
     uint64_t lanes[4] = {1, 2, 3, 4};
@@ -89,14 +89,15 @@ static resmon_status write_at(struct rm_record_file *file, uint64_t offset, cons
     return RESMON_OK;
 }
 
-/* Of the pages in the room, those that differ from what stands in place `which`, in runs. */
+/* Writes the pages in `room` that differ from the pages in place `which`.  Adjacent pages are
+ * written together. */
 static resmon_status write_changed(struct rm_record_file *file, size_t which, uint64_t offset,
                                    uint64_t length)
 {
     const uint64_t base = which * stride_of(file->bytes) + offset;
     uint64_t *hashes = file->hashes[which] + offset / PAGE_BYTES;
     const size_t pages = (size_t)(length / PAGE_BYTES);
-    size_t first = 0; /* of the run of changed pages before `i` */
+    size_t first = 0; /* first of the adjacent changed pages before `i` */
     for (size_t i = 0; i <= pages; i++) {
         uint64_t hash = i < pages ? hash_page(file->room + i * PAGE_BYTES) : 0;
         if (i < pages && hash != hashes[i]) {
@@ -109,7 +110,7 @@ static resmon_status write_changed(struct rm_record_file *file, size_t which, ui
                       : RESMON_OK;
         if (status != RESMON_OK) {
             memset(file->hashes[which], 0, (size_t)(stride_of(file->bytes) / PAGE_BYTES) * 8);
-            return status; /* nobody knows what stands there */
+            return status; /* the content of the place is not known */
         }
         first = i + 1;
     }
@@ -118,7 +119,8 @@ static resmon_status write_changed(struct rm_record_file *file, size_t which, ui
 
 /* ---- an image ------------------------------------------------------------------------------ */
 
-/* The head comes last, with the right magic, and that last of all. */
+/* Writes the header after the rest of the image, and the magic after the header: only a complete
+ * image has the magic of a block. */
 static resmon_status write_head(struct rm_record_file *file, const struct rm_infile *still,
                                 size_t which, uint64_t image)
 {
@@ -136,7 +138,7 @@ static resmon_status write_head(struct rm_record_file *file, const struct rm_inf
     return status == RESMON_OK ? write_at(file, base, RM_BLOCK_MAGIC, MAGIC_BYTES) : status;
 }
 
-/* Nothing was ever written there, here or in that place. */
+/* Whether a range has no data in the block, and only zeroes in place `which`. */
 static bool is_empty(const struct rm_record_file *file, const struct rm_infile *still, size_t which,
                      uint64_t offset, uint64_t length)
 {
@@ -166,7 +168,8 @@ static resmon_status write_parts(struct rm_record_file *file, const struct rm_in
             status = write_changed(file, which, at, length);
         }
     }
-    /* The last one has no number that would tell how much of it a disk has taken. */
+    /* The last copy has no image number, so a partial write by the disk would not be detected.
+     * Therefore the data is synced before the header is written. */
     if (status == RESMON_OK && image == 0 && rm_kept_is_ours(file->kept) &&
         fdatasync(rm_kept_fd(file->kept)) != 0) {
         status = rm_error_errno(errno, "cannot sync the recording %s", file->path);
@@ -191,8 +194,8 @@ resmon_status rm_record_file_write(struct rm_record_file *file, const struct rm_
     return status;
 }
 
-/* Where the newest image stands in front, the other place gets one first: at every instant, one is
- * whole. */
+/* If the newest image is in the first place, an image is written to the second place before: at
+ * every instant, one image is complete. */
 resmon_status rm_record_file_end(struct rm_record_file *file, const struct rm_infile *still)
 {
     resmon_status status = file->image % 2 == 1 ? rm_record_file_write(file, still) : RESMON_OK;
@@ -213,7 +216,7 @@ static bool is_magic(const struct rm_block_header *header, const char *magic)
     return memcmp(header->magic, magic, sizeof header->magic) == 0;
 }
 
-/* Whether the image that begins at `base` is whole, with its header. */
+/* Whether the image at `base` is complete; reads its header. */
 static bool is_whole(const struct rm_infile *file, uint64_t base, uint64_t bytes,
                      struct rm_block_header *ret_header)
 {
@@ -226,7 +229,8 @@ static bool is_whole(const struct rm_infile *file, uint64_t base, uint64_t bytes
            number == ret_header->image;
 }
 
-/* The first place tells where the second is, also while it is written itself. */
+/* The header of the first place has the size that locates the second place, also while the first
+ * image is written. */
 resmon_status rm_record_file_choose(struct rm_infile *file, struct rm_block_header *ret_header)
 {
     struct rm_block_header second;

@@ -22,19 +22,25 @@
 #include "store/run_records.h"
 
 /*
- * A writer at work changes these: the state that is not current (so a state that was current before
- * and after it was read is whole); rows behind those that the state knows of (no matter); in a
- * halving, the rows themselves (which merge_progress tells); and, when a thread ends, the trees
- * between which its counts move (which retirements tells).  So: the state first, until it held
- * still; then everything; and again from the start if one of the others went on meanwhile.  A node
- * of a scope is read once more if the scope ended twice meanwhile, which fills the record that was
- * current.  Events that were overwritten while they were copied are told by the counts after that.
+ * A live writer changes these parts of a block:
+ *
+ *   state   Only the state that is not current.  So a state is consistent if it was current before
+ *           and after it was read.
+ *   rows    Rows after those in the state, which are not used.  When rows are decimated, all rows
+ *           change; then merge_progress changes, too.
+ *   trees   When a thread ends, its counts move between two trees; then retirements changes, too.
+ *   nodes   If a scope ends twice while its node is read, the current record is overwritten.
+ *   events  Rings are overwritten.
+ *
+ * So the state is read first, until it did not change during the read.  Then the rest is read.  If
+ * merge_progress or retirements changed, all is read again.  Changed nodes are read again.  The
+ * counts of events after the copy show which events were overwritten.
  */
 #define TRY_NS      (2 * RM_NS_PER_S)
 #define IMAGE_TRIES 64
 
-/* A recording of a writer that cannot be seen, in another container say, is one at work if it was
- * written not longer ago: three times what rm-record waits. */
+/* A writer may be invisible, for example in another container.  Then it is alive if its recording
+ * was written within this time, which is three intervals of the thread rm-record. */
 #define FRESH_S 15.0
 
 struct pulse {
@@ -58,12 +64,12 @@ static resmon_status read_pulse(const struct rm_infile *file, struct pulse *ret_
     return status;
 }
 
-/* What one try at a copy is worth. */
+/* The result of one try to copy a block. */
 struct look {
-    bool was_written; /* the writer lived before it, */
-    bool is_written;  /* and after it */
-    bool is_whole;    /* nothing moved that should not have */
-    bool is_still;    /* nothing moved at all */
+    bool was_written; /* the writer was alive before the copy */
+    bool is_written;  /* the writer was alive after the copy */
+    bool is_whole;    /* no change made the copy inconsistent */
+    bool is_still;    /* there was no change */
 };
 
 static struct rm_identity writer_of(const struct rm_block_header *header)
@@ -75,7 +81,7 @@ static struct rm_identity writer_of(const struct rm_block_header *header)
                                 .image = header->writer_image};
 }
 
-/* `memory`: where the block is; NULL: in the file itself. */
+/* Whether the writer is alive.  `memory` has the block; NULL: the block is in the file itself. */
 static bool is_written(const struct rm_block_header *header, const struct rm_memory_file *memory)
 {
     const struct rm_identity writer = writer_of(header);
@@ -94,7 +100,7 @@ static resmon_status copy_once(const struct rm_infile *file, const struct rm_mem
     }
     const struct pulse before = pulse_of(&header);
     const bool was_written =
-        is_written(&header, live); /* asked before the copy, and not after it */
+        is_written(&header, live); /* must be checked before the copy, and not after it */
     uint64_t front = rm_block_front(&header, file->bytes);
     status = rm_infile_read(file, 0, memory, front);
     if (status == RESMON_OK) {
@@ -136,7 +142,7 @@ static resmon_status settle(const struct rm_infile *file, const struct rm_block 
     return status;
 }
 
-/* How far the writer has come in its rings of events by now. */
+/* Reads the current counts of the event rings, after the events were copied. */
 static resmon_status read_event_counts(const struct rm_infile *file, const struct rm_block *block)
 {
     const struct rm_section *section = &block->header->sections[RM_SECTION_EVENTS];
@@ -150,7 +156,8 @@ static resmon_status read_event_counts(const struct rm_infile *file, const struc
     return status;
 }
 
-/* What can be put right in the copy of a live block; *ret_is_whole: nothing moved meanwhile. */
+/* Repairs nodes and event counts in the copy of a live block; *ret_is_whole: no rows or trees moved
+ * in that time. */
 static resmon_status look_again(const struct rm_infile *file, const struct rm_block *block,
                                 bool *ret_is_whole)
 {
@@ -168,10 +175,11 @@ static resmon_status look_again(const struct rm_infile *file, const struct rm_bl
 }
 
 /*
- * A live block as far as it is whole.  One that nobody writes is taken as it is, even if its writer
- * was killed in the middle of a change; but not one whose writer stopped while it was copied, nor
- * one that moves: its writer is in another namespace of processes, where it cannot be seen.
- * What somebody else has copied from a live block may be a mixture, and cannot be looked at again.
+ * Whether the copy can be used.  A copy of a block with a live writer must be consistent.  A block
+ * without a live writer is used as it is, even if its writer was killed during a change.  It is
+ * copied again if the writer ended during the copy, or if the block changes: then the writer is in
+ * another PID namespace, and invisible.  Data in memory that was copied from a live block may be
+ * inconsistent, and cannot be read again, so it is refused.
  */
 static bool is_done(const struct rm_infile *file, const struct look *look)
 {
@@ -229,7 +237,7 @@ static bool has_magic(const struct rm_infile *file, const char *wanted)
            memcmp(magic, wanted, sizeof magic) == 0;
 }
 
-/* What the two have in common: its writer may just be turning the one into the other. */
+/* Compares the common part of both magics: the writer may be changing one into the other. */
 bool rm_recording_is(const struct rm_infile *file)
 {
     char magic[RM_BLOCK_MAGIC_COMMON];
@@ -238,7 +246,7 @@ bool rm_recording_is(const struct rm_infile *file)
            memcmp(magic, RM_BLOCK_MAGIC, sizeof magic) == 0;
 }
 
-/* A copy that a full disk or a broken connection has ended, says so. */
+/* Adds the fact that the file is truncated, as by a full disk or a broken connection. */
 static resmon_status tell_cut(const struct rm_infile *file, uint64_t bytes, struct resmon_run *run)
 {
     char text[96];
@@ -256,7 +264,7 @@ static resmon_status tell_cut(const struct rm_infile *file, uint64_t bytes, stru
     return RESMON_OK;
 }
 
-/* Of how many bytes the block is, if its end is missing. */
+/* The full size of the block, also if the file is truncated. */
 static uint64_t bytes_of(const struct rm_infile *file)
 {
     struct rm_block_header header;
@@ -298,7 +306,8 @@ static bool is_at_work(const struct rm_infile *image, const struct rm_block_head
            difftime(rm_clock_realtime_ns() / RM_NS_PER_S, info.st_mtim.tv_sec) < FRESH_S;
 }
 
-/* Of which nothing moves but the whole: the writer turns to the other place in the file. */
+/* An image does not change in parts, but the writer may replace the whole image.  Then *ret_is_same
+ * is false. */
 static resmon_status decode_image(const struct rm_infile *image,
                                   const struct rm_block_header *header, void *memory,
                                   struct resmon_run **ret_run, bool *ret_is_same)
@@ -332,7 +341,7 @@ static resmon_status load_image(const struct rm_infile *image, const struct rm_b
     return status;
 }
 
-/* From the memory, which is newer; false: there is none. */
+/* Loads the run from the memory file, which is newer than the recording; false: no memory file. */
 static bool load_from_memory(const struct rm_infile *file, const struct rm_block_header *header,
                              struct resmon_run **ret_run, resmon_status *ret_status)
 {
@@ -372,7 +381,7 @@ resmon_status rm_recording_load(const struct rm_infile *file, struct resmon_run 
         (void)rm_text_set(why, sizeof why, resmon_last_error());
         if (load_from_memory(file, &header, ret_run, &status) &&
             (status != RESMON_EBUSY || chosen != RESMON_OK)) {
-            return status; /* else it changes too fast, and there is the last copy */
+            return status; /* else the memory changes too fast, and the last image is used */
         }
         if (chosen != RESMON_OK) {
             return rm_error(chosen, "%s", why);
@@ -385,7 +394,7 @@ resmon_status rm_recording_load(const struct rm_infile *file, struct resmon_run 
     return refuse(file);
 }
 
-/* False: there is no recording.  Whether one can be made will be seen. */
+/* False: no readable recording is at `path`. */
 static bool read_header(const char *path, struct rm_block_header *ret_header)
 {
     struct rm_infile file;
@@ -410,7 +419,7 @@ resmon_status rm_recording_set_aside(const char *path)
         rm_leftover_drop(path);
         return RESMON_OK;
     }
-    rm_leftover_fold_one(path); /* under its new name nobody would look for it */
+    rm_leftover_fold_one(path); /* the memory would not be found by the new name */
     return rm_outfile_set_aside(path);
 }
 

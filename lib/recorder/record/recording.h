@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Owns recordings as files: loading one, through a private copy that is whole although its writer
- * may be at work; and who writes one.
+ * Owns recordings as files.  It loads a recording through a private copy, which is consistent also
+ * if the writer is alive.  And it finds whether the writer of a recording is alive.
  */
 #ifndef RM_RECORD_RECORDING_H
 #define RM_RECORD_RECORDING_H
@@ -11,19 +11,19 @@
 #include "os/file.h"
 #include "run/run.h"
 
-/** Whether the file starts like a recording. */
+/** Whether the file begins with the magic of a recording. */
 bool rm_recording_is(const struct rm_infile *file);
 
-/** RESMON_EBUSY while the file changes too fast to be copied, or when it is in memory and its
- * writer still runs. */
+/** Loads a recording.  RESMON_EBUSY: the file changes too fast to be copied, or is given as data in
+ * memory while its writer runs. */
 resmon_status rm_recording_load(const struct rm_infile *file, struct resmon_run **ret_run);
 
-/** A new recording is about to take the place of what is at `path`: what this process has recorded
- * there before an exec gets the name `path`.1, .2 ... as well; what another left in memory of it is
- * removed. */
+/** Prepares the replacement of the recording at `path` by a new one.  If this process made the old
+ * recording before an exec, it also gets the name `path`.1, .2 ...; else its memory that a dead
+ * writer left is removed. */
 resmon_status rm_recording_set_aside(const char *path);
 
-/** RESMON_EBUSY when `path` is the recording of a process that still runs. */
+/** RESMON_EBUSY: `path` is the recording of a process that still runs. */
 resmon_status rm_recording_check_free(const char *path);
 
 #endif
