@@ -12,7 +12,7 @@
 #define LONGEST_IDLE_S (7 * 86400.0)
 #define LARGEST_TEXT   ((size_t)64 << 10)
 
-/* To a deadline, so that signals do not add up. */
+/* Sleeps until a deadline, so that interruptions by signals do not lengthen the total time. */
 static void sleep_for(double seconds)
 {
     int64_t until_ns = rm_clock_monotonic_ns() + (int64_t)(seconds * (double)RM_NS_PER_S);
@@ -21,7 +21,8 @@ static void sleep_for(double seconds)
     }
 }
 
-/* What the sources of energy need, in addition to what was asked for; the scopes are the work's. */
+/* The options, and in addition what the sources of energy need.  Scopes belong to the run of work,
+ * so they are off unless requested. */
 static resmon_monitor_options options_of(const resmon_monitor_options *given)
 {
     resmon_monitor_options options = *given;
@@ -34,7 +35,7 @@ static resmon_monitor_options options_of(const resmon_monitor_options *given)
     return options;
 }
 
-/* Over sleeping. */
+/* Observes the machine while this thread sleeps. */
 static resmon_status measure(double seconds, const resmon_monitor_options *options,
                              resmon_run **ret_run)
 {

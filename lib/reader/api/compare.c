@@ -25,7 +25,7 @@ struct resmon_bench {
 struct resmon_diff {
     struct rm_gate gate;
     struct rm_diff diff;
-    const resmon_run *runs[2]; /* one of each side, to be shown; NULL: none */
+    const resmon_run *runs[2]; /* one run of each side, to be shown; NULL: none */
 };
 
 static resmon_status null_argument(const char *function)
@@ -187,7 +187,7 @@ static resmon_status no_such_form(const char *form, const char *forms)
     return rm_error(RESMON_ENOENT, "there is no format '%.64s'; use one of %s", form, forms);
 }
 
-/* What people read of a comparison, made on a stack of known size. */
+/* A comparison in a format for people.  It is rendered on a stack of known size. */
 struct showing {
     const struct rm_groups *bench;
     struct rm_diff_view diff;
@@ -197,7 +197,7 @@ struct showing {
     struct rm_buffer buffer;
 };
 
-/* false: it is a form for programs. */
+/* false: it is a format for programs. */
 static bool take_form(const char *form, bool has_markdown, enum rm_form *ret_form)
 {
     *ret_form = strcmp(form, "html") == 0   ? RM_FORM_HTML

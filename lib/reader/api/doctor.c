@@ -8,7 +8,7 @@
 #include "doctor/doctor.h"
 #include "format/json_writer.h"
 
-/* As many zones as there are, and what is to be done for each. */
+/* A bound for the report: it grows with the number of zones, each with its remedy. */
 #define LARGEST_TEXT ((size_t)1024 * 1024)
 
 resmon_status resmon_doctor_examine(const resmon_doctor_options *options,

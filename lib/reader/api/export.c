@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* <resmon/trace.h>, <resmon/arrow.h>, and of <resmon/stack.h> what is written to files. */
+/* <resmon/trace.h>, <resmon/arrow.h>, and the functions of <resmon/stack.h> that write files. */
 #include <resmon/arrow.h>
 #include <resmon/stack.h>
 #include <resmon/trace.h>

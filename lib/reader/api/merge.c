@@ -18,7 +18,7 @@
 
 struct resmon_merge {
     struct rm_merge merge;
-    char *hosts; /* that were expected last: all ranks of a job say the same */
+    char *hosts; /* the last list of expected nodes: all ranks of a job have the same list */
 };
 
 resmon_status resmon_merge_new(resmon_merge **ret_merge)
@@ -46,7 +46,7 @@ void resmon_merge_free(resmon_merge *merge)
     }
 }
 
-/* The nodes of the job; a list that is none says nothing. */
+/* Adds the nodes of the job.  A list that cannot be read is ignored. */
 static resmon_status expect_hosts(resmon_merge *merge, const char *text)
 {
     struct rm_hosts hosts;
@@ -102,7 +102,7 @@ resmon_status resmon_merge_run(resmon_merge *merge, resmon_run **ret_run)
     return rm_thread_call(make_here, &making);
 }
 
-/* ---- in the words of others ----------------------------------------------------------------- */
+/* ---- formats of other tools ----------------------------------------------------------------- */
 
 static resmon_status write_seff(struct rm_buffer *buffer, const struct resmon_run *run)
 {

@@ -38,12 +38,13 @@ resmon_status resmon_promql_value(const resmon_promql_options *options, const ch
 
 /* ---- queries from parts ----------------------------------------------------------------- */
 
-/* A query with places: %n the namespace, %p the pod, %w a window in seconds, %s the step of a
- * subquery, which looks at whole multiples of it alone; of Kepler's series, which have pod_name, %q
- * a matcher of the pod, and %j what is left of them by a label of the pods. */
+/* Values for the placeholders of a query: %n is the namespace, %p the pod, %w a window in seconds.
+ * %s is the step of a subquery, which is evaluated only at whole multiples of its step.  Kepler's
+ * series have the label pod_name: for them %q is a matcher of the pod, and %j keeps only the pods
+ * with a given label. */
 struct places {
     const char *kube_namespace;
-    const char *pod;      /* NULL: by the label */
+    const char *pod;      /* NULL: pods are chosen by the label */
     const char *selector; /* "job-name=train" */
     double window_s;
 };
@@ -83,7 +84,7 @@ static void put_matcher(struct rm_buffer *query, const struct places *places)
     }
 }
 
-/* kube-state-metrics has "label_job_name" of "job-name". */
+/* kube-state-metrics exports the label "job-name" as "label_job_name". */
 static void put_label(struct rm_buffer *query, const struct places *places)
 {
     const char *at = places->selector;
@@ -139,7 +140,8 @@ static void fill(struct rm_buffer *query, const char *pattern, const struct plac
     }
 }
 
-/* One figure each; those that the server does not know stay NaN, and none at all is a failure. */
+/* Requests one value for each pattern.  Values that the server does not know stay NaN; if the
+ * server knows none, the status is a failure. */
 static resmon_status ask_all(const resmon_promql_options *options, const char *const *patterns,
                              size_t count, const struct places *places, double unix_s,
                              double *ret_values)
@@ -201,8 +203,8 @@ resmon_status resmon_promql_pod_peak(const resmon_promql_options *options,
     return rm_struct_give(&peak, RM_STRUCT_SIZE(resmon_pod_peak), ret_peak);
 }
 
-/* Kepler before 0.10, by component; and since, by zone: of its containers on GPUs the pods are
- * known by their id only. */
+/* Kepler before 0.10 has series by component, and later versions have series by zone.  Kepler's
+ * series of containers on GPUs identify the pod by its id only. */
 #define BEFORE(component)                                                               \
     "sum(increase(kepler_container_" component "joules_total{container_namespace=%n%q}" \
     "[%w])%j)"

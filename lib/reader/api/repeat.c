@@ -27,7 +27,8 @@ static resmon_status call(const struct rm_repeat *how, uint64_t times)
     return status;
 }
 
-/* So many that the clock and what is read around them weigh nothing. */
+/* Finds a number of calls for which the cost of reading the clock and the counters is
+ * negligible. */
 static resmon_status calibrate(const struct rm_repeat *how, uint64_t *ret_calls)
 {
     resmon_status status = RESMON_OK;
@@ -50,7 +51,7 @@ static double seconds_between(const struct timeval *begin, const struct timeval 
     return (double)(end->tv_sec - begin->tv_sec) + (double)(end->tv_usec - begin->tv_usec) * 1e-6;
 }
 
-/* What was used, in all. */
+/* The resources that all calls used. */
 struct used {
     resmon_watched watched;
     struct rusage begin, end;
@@ -92,7 +93,7 @@ static resmon_status put_used(struct rm_group *group, const struct used *used, d
     return put(group, figures, RM_ARRAY_LEN(figures));
 }
 
-/* What is not found stays unknown. */
+/* Facts that are not found stay unknown. */
 static resmon_status note_machine(struct rm_group *group)
 {
     struct rm_root root;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* <resmon/report.h>; and what the recorder asks of the reader (os/reader.h). */
+/* <resmon/report.h>; and the functions that the recorder calls in the reader (os/reader.h). */
 #include <resmon/report.h>
 
 #include <string.h>
@@ -20,18 +20,19 @@
 #define LARGEST_REPORT ((size_t)4 << 20)
 #define LARGEST_PAGE   ((size_t)256 << 20)
 
-/* Of one run, on a stack of known size: the caller's may be small. */
+/* The report of one run.  It is rendered on a stack of known size, as the caller's stack may be
+ * small. */
 struct making {
     const resmon_run *run;
     const char *function;
     char **ret_text;
 };
 
-/* The page that is made of several runs. */
+/* A page of one or several runs. */
 struct paging {
     struct rm_view_terms terms;
     const char *path;
-    char **ret_text; /* NULL: it goes to the path */
+    char **ret_text; /* NULL: the page is written to `path` */
 };
 
 /* ---- report ----------------------------------------------------------------------------- */
@@ -158,7 +159,7 @@ resmon_status resmon_report_table(const resmon_run *run, const char *table,
 
 /* ---- pages ------------------------------------------------------------------------------ */
 
-/* Where all runs are there, and the options are known. */
+/* Checks the arguments, and makes the page. */
 static resmon_status make_page(struct paging *paging, const resmon_page_options *options,
                                const char *function)
 {
@@ -246,7 +247,7 @@ static resmon_status write_view(struct rm_buffer *out, const resmon_run *run,
     return rm_view_write(out, &terms);
 }
 
-/* Names are a help: where there is no memory to keep the reply, it is asked for anew. */
+/* Names are optional: without memory to keep `naming`, they are looked up anew for each run. */
 static void name(struct rm_naming **naming, resmon_run *run)
 {
     if (naming != NULL && *naming == NULL && rm_naming_new(NULL, naming) != RESMON_OK) {

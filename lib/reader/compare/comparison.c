@@ -15,14 +15,14 @@
 #include "run/energy.h"
 #include "store/student.h"
 
-/* When a counter is read, it lacks what came since it was last updated: RAPL's are every 1 ms, and
- * the load of a model has ticks of 10 ms. */
+/* A reading of a counter lacks the energy since its last update.  RAPL updates its counters each
+ * ms; the load in a model is counted in ticks of 10 ms. */
 #define UPDATES_S    0.001
 #define TICKS_S      0.01
 #define LEAST_S      0.1  /* ticks of CPU time are 10 ms long */
-#define BUSY_PERCENT 10.0 /* idling is quieter than that */
+#define BUSY_PERCENT 10.0 /* an idle machine is less busy */
 
-/* Work first, as messages count. */
+/* The work is first; messages name the sides in this order. */
 struct sides {
     struct rm_run_list lists[2];
     bool is_used[RM_ENERGY_PARTS];
@@ -104,14 +104,15 @@ static resmon_status check_runs(const struct sides *sides)
     return status;
 }
 
-/* Figures of a counter and of a model, or of two models, are not of the same thing. */
+/* Values of a counter and of a model, or of two models, cannot be compared. */
 static bool is_known_alike(const resmon_energy_part *a, const resmon_energy_part *b)
 {
     bool is_model = a->provenance == RESMON_PROVENANCE_MODELLED;
     return a->provenance == b->provenance && (!is_model || strcmp(a->method, b->method) == 0);
 }
 
-/* Whether all runs know a component, and in the same way; if not, says why it is left out. */
+/* Whether all runs know a component, with the same provenance and method.  If not, adds a remark
+ * with the reason why the component is left out. */
 static bool is_comparable(const struct sides *sides, size_t part, resmon_comparison *figures)
 {
     const resmon_energy_part first = rm_run_energy_part(sides->lists[0].runs[0], part);
@@ -135,7 +136,8 @@ static bool is_comparable(const struct sides *sides, size_t part, resmon_compari
     return true;
 }
 
-/* What no run knows, such as GPUs where there are none, is no gap. */
+/* Whether any run knows a component.  A component that no run knows, such as a GPU on a machine
+ * without GPUs, needs no remark. */
 static bool is_known_to_any(const struct sides *sides, size_t part)
 {
     for (size_t s = 0; s < 2; s++) {
@@ -182,7 +184,7 @@ static resmon_status choose_parts(struct sides *sides, struct rm_comparison *com
 
 struct side {
     double watts, variance, df; /* variance NaN: not known */
-    double seconds;             /* mean of its runs */
+    double seconds;             /* mean duration of its runs */
     uint64_t stretches;
 };
 
@@ -197,8 +199,9 @@ static void explain_no_stretches(const struct rm_run_list *list, const struct rm
                    RM_STRETCHES_MIN * RM_STRETCH_POINTS + 1, RM_STRETCHES_MIN * RM_STRETCH_S);
 }
 
-/* Of a mean power, from the two ends of each run: twice a uniform distribution.  Runs that agree
- * because figures are coarse must not pass for sure. */
+/* The least variance of a mean power.  Each of the two ends of a run has an error with a uniform
+ * distribution, the time since the last update.  Runs that are equal only because counters are
+ * coarse must not appear certain. */
 static double least_variance(const struct rm_power_spread *runs, double update_s)
 {
     double joules = rm_power_mean(runs) * update_s;
@@ -259,7 +262,7 @@ static double modelled_share(const struct sides *sides)
 
 /* ---- the difference --------------------------------------------------------------------- */
 
-/* Welch's interval: half its width; NaN: none. */
+/* Half the width of Welch's interval; NaN: there is no interval. */
 static double half_width(const struct side *work, const struct side *idle, double *ret_df)
 {
     double sum = work->variance + idle->variance;
@@ -306,7 +309,7 @@ static void fill(resmon_comparison *figures, const struct side *work, const stru
     figures->kgco2eq_year = times(&watts, g_per_joule * 1e-3 * seconds_per_year);
 }
 
-/* ---- what else to know ------------------------------------------------------------------ */
+/* ---- remarks ---------------------------------------------------------------------------- */
 
 static bool is_same(double a, double b)
 {

@@ -16,19 +16,19 @@ static resmon_status out_of_memory(void)
     return rm_error(RESMON_ENOMEM, "out of memory for a comparison");
 }
 
-/* ---- figures ------------------------------------------------------------------------------ */
+/* ---- values ------------------------------------------------------------------------------- */
 
 static double range_of(struct rm_values values)
 {
     double low = RM_NAN, high = RM_NAN;
     for (size_t i = 0; i < values.count; i++) {
-        low = fmin(low, values.at[i]); /* not of NaN */
+        low = fmin(low, values.at[i]); /* fmin() ignores NaN */
         high = fmax(high, values.at[i]);
     }
     return high - low;
 }
 
-/* One run a side tells nothing of chance. */
+/* With one run on each side, no test is possible. */
 static resmon_status measure(struct rm_ranks *ranks, struct rm_values before,
                              struct rm_values after, struct rm_diff_row *row)
 {
@@ -83,7 +83,8 @@ static bool is_below(const char *path, const char *above)
     return strncmp(path, above, length) == 0 && path[length] == '/';
 }
 
-/* Each scope has wall time.  Outer scopes come first. */
+/* Lists the scopes of one side that the other side lacks.  Each scope has a wall time, and outer
+ * scopes come first. */
 static resmon_status list_alone(const struct rm_group *one, const struct rm_group *other,
                                 const char ***ret_paths, size_t *ret_count)
 {
@@ -106,7 +107,7 @@ static resmon_status list_alone(const struct rm_group *one, const struct rm_grou
     return RESMON_OK;
 }
 
-/* In the order of the newer side. */
+/* Rows are in the order of the newer side. */
 static resmon_status add_rows(struct rm_diff *diff)
 {
     struct rm_ranks ranks = {.at_most = NULL};
@@ -128,7 +129,8 @@ static int by_p(const void *left, const void *right)
     return ((*a)->p > (*b)->p) - ((*a)->p < (*b)->p);
 }
 
-/* Holm: the least of m times m, the next times m - 1, ..., and none less than one before it. */
+/* Adjusts p-values by Holm's method: the smallest of m is multiplied by m, the next by m - 1, and
+ * so on.  No adjusted value is less than the one before it. */
 static resmon_status adjust(struct rm_diff *diff)
 {
     size_t count = 0;
@@ -151,8 +153,8 @@ static resmon_status adjust(struct rm_diff *diff)
     return RESMON_OK;
 }
 
-/* The least number of runs a side with which the test can say anything at all, for so many rules.
- */
+/* The least number of runs on each side for which the test can be significant, with this number of
+ * rules. */
 static double least_runs(double rules)
 {
     double orders = 1.0, runs = 0.0;
@@ -163,7 +165,8 @@ static double least_runs(double rules)
     return runs;
 }
 
-/* An interval is narrower by the root of the number of runs. */
+/* The number of runs needed for a verdict.  The width of an interval falls with the square root of
+ * the number of runs. */
 static uint64_t wanted_of(const struct rm_diff_row *row, size_t rules)
 {
     double runs =
@@ -206,7 +209,7 @@ static void find_rules(struct rm_diff *diff)
     }
 }
 
-/* A rule that finds nothing cannot be kept. */
+/* A rule that matches no row cannot be confirmed: then the verdict is at least CANNOT_TELL. */
 static void judge_all(struct rm_diff *diff)
 {
     size_t rules = 0;
@@ -229,7 +232,7 @@ static void judge_all(struct rm_diff *diff)
     }
 }
 
-/* ---- all ---------------------------------------------------------------------------------- */
+/* ---- the whole comparison ----------------------------------------------------------------- */
 
 resmon_status rm_diff_make(struct rm_diff *diff, const struct rm_group *before,
                            const struct rm_group *after, const struct rm_gate *gate)
@@ -267,7 +270,7 @@ size_t rm_diff_count(const struct rm_diff *diff, enum rm_verdict verdict)
     return count;
 }
 
-/* Of those below the same scope; the last of them, and how many. */
+/* The last of the paths in the same parent scope as `path`, and the number of such paths. */
 static const char *sibling_of(const char *path, const char *const *paths, size_t count,
                               size_t *ret_siblings)
 {

@@ -50,7 +50,7 @@ static double growth_of(const struct resmon_run *run, uint32_t metric)
     return column != NULL ? column->integral : RM_NAN;
 }
 
-/* Of the machine's busy time, what is not the tree's.  The machine counts in ticks of 10 ms. */
+/* The CPU time of the machine outside the process tree.  The machine counts in ticks of 10 ms. */
 static double others_of(const struct resmon_run *run, double own_s)
 {
     static const uint32_t busy[] = {RM_NODE_CPU_USER, RM_NODE_CPU_NICE, RM_NODE_CPU_SYSTEM,
@@ -68,7 +68,8 @@ static double mean_of(const struct resmon_run *run, uint32_t metric)
     return column != NULL ? column->mean : RM_NAN;
 }
 
-/* The fastest CPU is most likely that of a program with one thread. */
+/* If the run did not measure its own clock, the fastest CPU is most likely the CPU of a program
+ * with one thread. */
 static double clock_of(const struct resmon_run *run)
 {
     double own_hz = mean_of(run, RM_PERF_CLOCK);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Owns the figures that runs are compared by: the rows of figures.def.  Pure.
+ * Owns the values by which runs are compared: the rows of figures.def.  Pure.
  */
 #ifndef RM_COMPARE_FIGURES_H
 #define RM_COMPARE_FIGURES_H
@@ -12,13 +12,13 @@
 
 struct rm_run_figures {
     resmon_headline headline;
-    resmon_run_usage usage; /* NaN: the run knows none */
+    resmon_run_usage usage; /* NaN: the run has no such value */
     double instructions;
-    double others_s, steal_s; /* CPU time of the machine that others had, and nobody */
-    double throttled_s;       /* time that the group's runnable threads were held back */
-    double heat_s;            /* that processors were slowed by heat, mean over CPUs */
-    double clock_hz;          /* of the run's own time on CPUs, else of the machine's fastest CPU */
-    double cpu_wait_s, io_wait_s; /* in which somebody waited for CPUs, or all for I/O (PSI) */
+    double others_s, steal_s; /* the machine's CPU time: of other processes; steal time */
+    double throttled_s; /* time in which a quota kept the cgroup's runnable threads from running */
+    double heat_s;      /* time in which heat slowed processors, mean over CPUs */
+    double clock_hz;    /* mean while the run was on CPUs, else of the machine's fastest CPU */
+    double cpu_wait_s, io_wait_s; /* PSI: some task waited for CPUs; all tasks waited for I/O */
     bool is_peak_exact;
 };
 
@@ -37,7 +37,7 @@ enum rm_figure_id {
 
 extern const struct rm_figure rm_figures[RM_FIGURE_COUNT];
 
-/** RM_FIGURE_COUNT: there is none of that key. */
+/** RM_FIGURE_COUNT: there is no such key. */
 enum rm_figure_id rm_figure_find(const char *key, size_t length);
 
 struct rm_run_figures rm_run_figures_of(const struct resmon_run *run);

@@ -118,7 +118,7 @@ static resmon_status add_rule(struct rm_gate *gate, const char *text, size_t len
     return status;
 }
 
-/* Up to the next line or comma; without spaces around, and comments. */
+/* A rule ends at the next line or comma.  Spaces around it and comments are skipped. */
 resmon_status rm_gate_read(struct rm_gate *gate, const char *text)
 {
     resmon_status status = RESMON_OK;

@@ -93,7 +93,7 @@ static bool append(struct rm_group_row *row, double value)
     return fresh != NULL;
 }
 
-/* Runs that do not know it are NaN. */
+/* Runs without the value get NaN. */
 resmon_status rm_group_put(struct rm_group *group, const char *path, enum rm_figure_id figure,
                            bool is_counted, double value)
 {
@@ -107,7 +107,7 @@ resmon_status rm_group_put(struct rm_group *group, const char *path, enum rm_fig
         is_put = append(row, RM_NAN);
     }
     if (is_put && row->count == group->run_count) {
-        return RESMON_OK; /* two paths of one name: the first is taken */
+        return RESMON_OK; /* two paths of one name: the first counts */
     }
     if (!is_put || !append(row, value)) {
         return out_of_memory();
@@ -172,7 +172,8 @@ static resmon_status put_figures_of_run(struct rm_group *group, const struct res
     return status;
 }
 
-/* Of what is metered at some of its calls only, the figure is an estimate. */
+/* Whether a value is exact.  The value of a scope that is measured at only some of its calls is an
+ * estimate. */
 static bool is_exact(const resmon_run_scope *scope, enum rm_figure_id id)
 {
     if (id == RM_FIGURE_peak) {
@@ -194,7 +195,8 @@ static resmon_status put_scope(struct rm_group *group, const resmon_run_scope *s
     return status;
 }
 
-/* Behind what stands there; '/' and '\\' of a name are told from those between names. */
+/* Appends a name to a path.  '/' and '\\' in a name are escaped, to distinguish them from the '/'
+ * between names. */
 static void add_name(char path[PATH_BYTES], const char *name)
 {
     size_t length = strlen(path);
@@ -207,7 +209,7 @@ static void add_name(char path[PATH_BYTES], const char *name)
     path[length] = '\0';
 }
 
-/* Outer scopes come first, so that the path of the one around is known. */
+/* Outer scopes come first, so the path of the parent is known. */
 static resmon_status put_scopes(struct rm_group *group, const struct resmon_run *run)
 {
     char path[PATH_BYTES];

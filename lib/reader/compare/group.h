@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Owns the figures of several runs of one thing, a command or a version of a program: each figure
- * of the run and of each scope, by run.  Pure.
+ * Owns the values of several runs of the same command, or of the same version of a program: each
+ * value of the run and of each scope, by run.  Pure.
  */
 #ifndef RM_COMPARE_GROUP_H
 #define RM_COMPARE_GROUP_H
@@ -17,7 +17,7 @@
 struct rm_group_row {
     const char *path; /* of the scope, "train/step"; "" for the run */
     enum rm_figure_id figure;
-    bool is_counted; /* in all of its runs */
+    bool is_counted; /* in all runs of the row */
     double *values;  /* by run; NaN: not known */
     size_t count, room;
 };
@@ -28,7 +28,7 @@ struct rm_group_run {
     int32_t signal_number;
 };
 
-/* What a machine is known by; runs of different ones are not compared silently. */
+/* The facts that identify a machine.  A comparison of runs of different machines has a remark. */
 struct rm_group_machine {
     const char *cpu_model, *governor, *kernel, *host; /* "": not known */
     double cpus, memory_bytes;
@@ -39,40 +39,40 @@ struct rm_group {
     const char *name;
     struct rm_group_run *runs;
     size_t run_count, run_room;
-    struct rm_group_row *rows; /* of the run first; scopes in the order in which they came */
+    struct rm_group_row *rows; /* of the run first; then scopes in the order of addition */
     size_t row_count, row_room;
     struct rm_map row_of;            /* by path and figure */
     struct rm_group_machine machine; /* of the first run */
-    int64_t realtime_ns;             /* when that began, since 1970; 0: not known */
-    bool is_mixed;                   /* not all runs were on it */
+    int64_t realtime_ns;             /* start of the first run, since 1970; 0: not known */
+    bool is_mixed;                   /* the runs are from different machines */
 };
 
 /** RESMON_ENOMEM. */
 resmon_status rm_group_begin(struct rm_group *group, const char *name);
 void rm_group_free(struct rm_group *group);
 
-/** Says the machine of the run that was added last.  Its texts are copied.  RESMON_ENOMEM. */
+/** Sets the machine of the run that was added last.  The texts are copied.  RESMON_ENOMEM. */
 resmon_status rm_group_note_machine(struct rm_group *group, const struct rm_group_machine *machine);
 
-/** Adds a run.  RESMON_ENOMEM: the group is of no use any more. */
+/** Adds a run.  RESMON_ENOMEM: then the group can only be freed. */
 resmon_status rm_group_add_run(struct rm_group *group, const struct resmon_run *run);
 
-/** Adds a run of which each figure is said by itself: rm_group_put() says them. */
+/** Adds a run without values; rm_group_put() adds each of them. */
 resmon_status rm_group_add_empty(struct rm_group *group, struct rm_group_run run);
 
-/** A figure of the run that was added last.  RESMON_ENOMEM. */
+/** Adds a value of the run that was added last.  RESMON_ENOMEM. */
 resmon_status rm_group_put(struct rm_group *group, const char *path, enum rm_figure_id figure,
                            bool is_counted, double value);
 
-/** NULL: no run knows it. */
+/** NULL: no run has this value. */
 const struct rm_group_row *rm_group_find(const struct rm_group *group, const char *path,
                                          enum rm_figure_id figure);
 
-/** The values of the runs that know it, in a copy that is freed with rm_free().  RESMON_ENOMEM. */
+/** A copy of the known values of a row, which rm_free() frees.  RESMON_ENOMEM. */
 resmon_status rm_group_known(const struct rm_group_row *row, double **ret_copy,
                              struct rm_values *ret_values);
 
-/** How many of the runs failed. */
+/** The number of failed runs. */
 size_t rm_group_failures(const struct rm_group *group);
 
 /* ---- several groups ----------------------------------------------------------------------- */
@@ -87,12 +87,13 @@ void rm_groups_free(struct rm_groups *groups);
 /** A new, empty group; NULL: no memory. */
 struct rm_group *rm_groups_add(struct rm_groups *groups, const char *name);
 
-/** NULL: there is none of that name. */
+/** NULL: there is no group of that name. */
 struct rm_group *rm_groups_find(const struct rm_groups *groups, const char *name);
 
 /* ---- machines ----------------------------------------------------------------------------- */
 
-/** Whether two machines are the same, as far as is known; where not, what differs, in words. */
+/** Whether two machines are the same, as far as their facts are known.  If not, `text` is what
+ * differs, in words. */
 bool rm_group_is_same_machine(const struct rm_group_machine *one,
                               const struct rm_group_machine *other, char *text, size_t room);
 

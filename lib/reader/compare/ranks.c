@@ -22,7 +22,8 @@ static resmon_status out_of_memory(void)
 
 /* ---- the normal distribution -------------------------------------------------------------- */
 
-/* The standard normal distribution: what lies above z, and z above which so much lies. */
+/* The standard normal distribution: the probability above z, and (below) z for a given
+ * probability. */
 static double rm_normal_above(double z)
 {
     return 0.5 * erfc(z / sqrt(2.0));
@@ -50,8 +51,8 @@ void rm_ranks_free(struct rm_ranks *ranks)
     *ranks = (struct rm_ranks){.at_most = NULL};
 }
 
-/* How many orders of n and m values have U = u: those that end with one of the n, which is above
- * all m, and those that end with one of the m.  Mann and Whitney, 1947, equation (5). */
+/* Counts the orders of n and m values for each U.  An order ends either with one of the n, which is
+ * above all m, or with one of the m.  Mann and Whitney, 1947, equation (5). */
 static void count_orders(double *counts, size_t n, size_t m, size_t width)
 {
     for (size_t j = 0; j <= m; j++) {
@@ -105,12 +106,12 @@ struct item {
     bool is_of_one;
 };
 
-/* Of all values in order. */
+/* The ranks of all values of both groups. */
 struct ranking {
     struct item *items;
-    unsigned *doubled; /* ranks from 1, twice; those of equal values are their mean */
+    unsigned *doubled; /* twice the ranks, which start at 1; equal values have their mean rank */
     size_t count, of_one;
-    unsigned sum;    /* of the doubled ranks of `one` */
+    unsigned sum;    /* of the doubled ranks of the first group */
     double tie_term; /* sum of t^3 - t over groups of t equal values */
 };
 
@@ -153,7 +154,8 @@ static resmon_status rank(struct rm_values one, struct rm_values other, struct r
     return RESMON_OK;
 }
 
-/* Of the first group: pairs in which its value is the larger one, those of equal ones half. */
+/* U of the first group: the number of pairs in which its value is larger.  A pair of equal values
+ * counts half. */
 static double u_of(const struct ranking *ranking)
 {
     double n = (double)ranking->of_one;
@@ -182,8 +184,8 @@ static resmon_status test_exactly(struct rm_ranks *ranks, const struct ranking *
     return status;
 }
 
-/* In how many choices of `of_one` of these ranks their sum is each one: choices without the last
- * rank, and with it. */
+/* For each sum, counts the choices of `of_one` ranks with that sum: choices without the last rank,
+ * and choices with it. */
 static void count_sums(const struct ranking *ranking, double *counts, size_t width)
 {
     counts[0] = 1.0;
@@ -201,7 +203,7 @@ static void count_sums(const struct ranking *ranking, double *counts, size_t wid
 
 static resmon_status test_with_ties(const struct ranking *ranking, double *ret_p)
 {
-    size_t width = ranking->count * (ranking->count + 1) + 1; /* all ranks, doubled, and 0 */
+    size_t width = ranking->count * (ranking->count + 1) + 1; /* sums from 0 to the largest */
     double *counts = rm_alloc((ranking->of_one + 1) * width, sizeof *counts);
     if (counts == NULL) {
         return out_of_memory();
@@ -261,9 +263,9 @@ resmon_status rm_ranks_test(struct rm_ranks *ranks, struct rm_values one, struct
 }
 
 /*
- * The largest k with P(U < k) <= `tail` for groups of these sizes without equal values: differences
- * number k from below and from above (of n * m, in order) bound the shift of one against the other.
- * 0: there is none.  RESMON_ENOMEM.
+ * The largest k with P(U < k) <= `tail` for groups of these sizes without equal values.  In the
+ * ordered differences (n * m), number k from below and number k from above bound the shift between
+ * the groups.  0: there is no such k.  RESMON_ENOMEM.
  */
 static resmon_status rm_ranks_bound(struct rm_ranks *ranks, size_t n, size_t m, double tail,
                                     size_t *ret_k)
@@ -328,11 +330,12 @@ resmon_status rm_shift_of(struct rm_ranks *ranks, struct rm_values one, struct r
 
 /* ---- one group ---------------------------------------------------------------------------- */
 
-/* The largest i so that the true median is below the i-th value, or above the i-th from the end, at
- * most as often as `tail` each: a count of fair coins. */
+/* The largest i for which two probabilities are each at most `tail`: that the true median is below
+ * the i-th value, and that it is above the i-th value from the end.  Each is the binomial
+ * distribution of fair coins. */
 static size_t bound_of_median(size_t count, double tail)
 {
-    double sum = 0.0, log_of = -(double)count * log(2.0); /* of the probability of i heads */
+    double sum = 0.0, log_of = -(double)count * log(2.0); /* log of the probability of i heads */
     size_t i = 0;
     for (; i < count; i++) {
         sum += exp(log_of);

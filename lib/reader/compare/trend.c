@@ -11,12 +11,12 @@
 
 /* ---- changes of a level ---------------------------------------------------------------------- */
 
-#define RM_CHANGES_LEAST 3U    /* values at a level */
-#define RM_CHANGES_MOST  1000U /* values of a series */
+#define RM_CHANGES_LEAST 3U    /* values between two changes, at least */
+#define RM_CHANGES_MOST  1000U /* values of a series, at most */
 
-#define ORDERS 999U /* that chance is asked for */
+#define ORDERS 999U /* random orders for each test */
 
-/* A series that is being looked at; segment i is from bounds[i] to bounds[i + 1]. */
+/* A series while it is searched; segment i is from bounds[i] to bounds[i + 1]. */
 struct series {
     const double *values;
     size_t count;
@@ -27,7 +27,7 @@ struct series {
 };
 
 struct split {
-    size_t at; /* 0: there is none */
+    size_t at; /* 0: there is no split */
     double apart;
 };
 
@@ -38,8 +38,9 @@ static double pairs(size_t count)
     return count > 1 ? (double)count * (double)(count - 1) / 2.0 : 1.0;
 }
 
-/* The energy distance of the first `left` of `count` values to the others, times n m / (n + m).
- * Sums of distances: between the two, within the first, within the second. */
+/* The energy distance between the first `left` of `count` values and the other values, times n m /
+ * (n + m).  `sums` are the sums of distances: between both parts, within the first part, within the
+ * second part. */
 static double distance(const double sums[3], size_t left, size_t count)
 {
     double n = (double)left, m = (double)(count - left);
@@ -56,7 +57,7 @@ static struct split best_split(const double *values, size_t count)
             sums[2] += fabs(values[i] - values[k]);
         }
     }
-    for (size_t left = 1; left + RM_CHANGES_LEAST <= count; left++) { /* one more is left of it */
+    for (size_t left = 1; left + RM_CHANGES_LEAST <= count; left++) { /* moves one value leftward */
         double to_left = 0.0, to_right = 0.0, moved = values[left - 1];
         for (size_t k = 0; k < left - 1; k++) {
             to_left += fabs(moved - values[k]);
@@ -88,7 +89,7 @@ static struct split best_of_segments(const struct series *series, const double *
     return best;
 }
 
-/* ---- chance ------------------------------------------------------------------------------- */
+/* ---- significance ------------------------------------------------------------------------- */
 
 static size_t below(struct series *series, size_t bound)
 {
@@ -111,10 +112,11 @@ static void shuffle_segments(struct series *series)
     }
 }
 
-/* How often chance has a split that is as good; as soon as that is too often, 1. */
+/* The share of random orders with a split that is as good.  Returns 1 as soon as this share is too
+ * high. */
 static double chance_of(struct series *series, double apart)
 {
-    unsigned as_good = 1; /* the order as it is */
+    unsigned as_good = 1; /* the original order counts as one */
     memcpy(series->shuffled, series->values, series->count * sizeof *series->values);
     for (unsigned i = 0; i < ORDERS; i++) {
         shuffle_segments(series);
@@ -249,7 +251,7 @@ static void sort(struct rm_trend *trend)
 
 /* ---- series ------------------------------------------------------------------------------- */
 
-/* What is followed: of the run what is looked at first, of scopes their time. */
+/* Whether a value gets a series: the main values of the run, and the wall time of scopes. */
 static bool is_followed(const struct rm_group_row *row)
 {
     return row->figure == RM_FIGURE_wall ||
@@ -337,7 +339,7 @@ static resmon_status add_document(struct rm_trend *trend, size_t document)
 
 /* ---- changes ------------------------------------------------------------------------------ */
 
-/* Medians of the points of both levels, and the shift between them. */
+/* Sets the medians of the points of both levels, and the shift between the levels. */
 static resmon_status describe(struct rm_trend_change *change, const double *values, size_t first,
                               size_t end)
 {

@@ -26,7 +26,7 @@ struct rm_arrow_table {
     size_t references; /* atomic */
     struct resmon_run *run;
     struct rm_arena memory;
-    struct rm_intern names; /* of columns: each once */
+    struct rm_intern names; /* of columns: each is unique */
     struct rm_arrow_column *columns;
     size_t count;
     const char *metadata;
@@ -37,7 +37,7 @@ enum { TIME, ELAPSED, SAMPLES, FIRST_METRIC };
 
 struct making {
     struct rm_arrow_table *table;
-    struct rm_buffer text; /* of one name, or one list of metadata */
+    struct rm_buffer text; /* a name, or a list of metadata */
     int32_t series;
 };
 
@@ -46,7 +46,7 @@ static resmon_status out_of_memory(void)
     return rm_error(RESMON_ENOMEM, "out of memory for the table of a run");
 }
 
-/* What stands in the text, for as long as the table; NULL: no memory. */
+/* A copy of the text that lives as long as the table; NULL: no memory. */
 static const char *keep_text(struct making *making)
 {
     const struct rm_buffer *text = &making->text;
@@ -66,7 +66,8 @@ static resmon_status not_kept(const struct making *making)
 
 /* ---- names ------------------------------------------------------------------------------ */
 
-/* The name, kept as long as the table; NULL: another column has it, or there is no memory. */
+/* A copy of the name that lives as long as the table.  NULL: another column has this name, or there
+ * is no memory. */
 static const char *take_name(struct making *making, const char *name)
 {
     struct rm_intern *names = &making->table->names;
@@ -75,7 +76,7 @@ static const char *take_name(struct making *making, const char *name)
     return is_fresh ? names->keys[fresh].bytes : NULL;
 }
 
-/* Consumers want names that differ; hostile documents may have any. */
+/* Consumers expect unique names, and a hostile document may repeat a name. */
 static const char *name_of(struct making *making, size_t index)
 {
     const struct rm_column_name name = rm_run_column_name(&making->table->run->columns[index]);
@@ -94,11 +95,11 @@ static const char *name_of(struct making *making, size_t index)
 
 /* ---- metadata --------------------------------------------------------------------------- */
 
-/* Arrow's form: how many pairs; then of each key and value its length and its bytes. */
+/* Arrow's format: the number of pairs, then the length and the bytes of each key and value. */
 static void put_number(struct rm_buffer *text, size_t number)
 {
     char bytes[sizeof(int32_t)];
-    const int32_t narrow = (int32_t)number; /* the bound of the text is INT32_MAX */
+    const int32_t narrow = (int32_t)number; /* no overflow: the bound of the text is INT32_MAX */
     memcpy(bytes, &narrow, sizeof narrow);
     rm_buffer_add(text, bytes, sizeof bytes);
 }
@@ -160,7 +161,7 @@ static const char *table_metadata(struct making *making)
 
 /* ---- columns ---------------------------------------------------------------------------- */
 
-/* A bitmap for those that hold a NaN. */
+/* Adds a validity bitmap to a column that contains NaN. */
 static resmon_status add_validity(struct rm_arrow_table *table, struct rm_arrow_column *column,
                                   const double *values)
 {
@@ -251,14 +252,14 @@ static resmon_status fill(struct making *making)
     return status;
 }
 
-/* One more holder, who gives it back with rm_arrow_table_free(). */
+/* Increments the reference count.  rm_arrow_table_free() decrements it. */
 static struct rm_arrow_table *rm_arrow_table_ref(struct rm_arrow_table *table)
 {
     (void)__atomic_add_fetch(&table->references, 1, __ATOMIC_RELAXED);
     return table;
 }
 
-/* Gives a reference back; the last one frees.  NULL is fine. */
+/* Decrements the reference count; the last reference frees the table.  NULL is ignored. */
 static void rm_arrow_table_free(struct rm_arrow_table *table)
 {
     if (table == NULL || __atomic_sub_fetch(&table->references, 1, __ATOMIC_ACQ_REL) > 0) {
@@ -270,7 +271,7 @@ static void rm_arrow_table_free(struct rm_arrow_table *table)
     rm_free(table);
 }
 
-/* Holds `run`; RESMON_ENOMEM.  `series` is one of RESMON_SERIES_*. */
+/* Takes a reference to `run`.  RESMON_ENOMEM.  `series` is one of RESMON_SERIES_*. */
 static resmon_status rm_arrow_table_new(const struct resmon_run *run, int32_t series,
                                         struct rm_arrow_table **ret_table)
 {
@@ -293,7 +294,7 @@ static resmon_status rm_arrow_table_new(const struct resmon_run *run, int32_t se
 
 /* ---- streams --------------------------------------------------------------------------------- */
 
-/* Behind a stream, which is for one thread at a time. */
+/* The private data of a stream.  One thread at a time uses a stream. */
 struct source {
     struct rm_arrow_table *table;
     bool is_taken;
@@ -302,7 +303,8 @@ struct source {
 
 /* ---- schemas ---------------------------------------------------------------------------- */
 
-/* The children of one schema or array: they lie with it, but each is released by itself. */
+/* The children of one schema (in struct arrays: of one array).  They are in one allocation, but
+ * each child is released separately. */
 struct schemas {
     struct rm_arrow_table *table;
     struct ArrowSchema **pointers;
@@ -320,7 +322,7 @@ static void release_schema(struct ArrowSchema *schema)
     struct schemas *children = schema->private_data;
     struct rm_arrow_table *table = children->table;
     for (size_t i = 0; i < table->count; i++) {
-        if (children->items[i].release != NULL) { /* else it was moved away */
+        if (children->items[i].release != NULL) { /* else the consumer moved it */
             children->items[i].release(&children->items[i]);
         }
     }
@@ -374,7 +376,7 @@ static int get_schema(struct ArrowArrayStream *stream, struct ArrowSchema *ret_s
 
 struct arrays {
     struct rm_arrow_table *table;
-    const void *no_validity; /* the buffers of the struct */
+    const void *no_validity; /* the buffers of the struct array */
     struct ArrowArray **pointers;
     struct ArrowArray items[];
 };
@@ -417,7 +419,7 @@ static int get_next(struct ArrowArrayStream *stream, struct ArrowArray *ret_arra
     struct source *source = stream->private_data;
     struct rm_arrow_table *table = source->table;
     if (source->is_taken || table->run->row_count == 0) {
-        *ret_array = (struct ArrowArray){0}; /* released: the end */
+        *ret_array = (struct ArrowArray){0}; /* a released array marks the end of the stream */
         source->error = NULL;
         return 0;
     }

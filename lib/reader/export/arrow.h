@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Owns the table of a run as the Arrow C data interface has it, over the run's own memory.
+ * Owns the export of a run as a table in the Arrow C data interface.  The buffers are the run's own
+ * memory.
  */
 #ifndef RM_EXPORT_ARROW_H
 #define RM_EXPORT_ARROW_H

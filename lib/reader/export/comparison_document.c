@@ -40,7 +40,7 @@ struct moments {
     size_t count;
 };
 
-/* The deviation of a sample, by the number of runs less one, as hyperfine has it. */
+/* The standard deviation of a sample, with n - 1 in the denominator, as in hyperfine. */
 static struct moments moments_of(const struct rm_group_row *row)
 {
     struct moments found = {RM_NAN, RM_NAN, RM_NAN, RM_NAN, 0};
@@ -49,7 +49,7 @@ static struct moments moments_of(const struct rm_group_row *row)
         double value = row->values[i];
         if (!isnan(value)) {
             sum += value;
-            found.least = fmin(found.least, value); /* not of NaN */
+            found.least = fmin(found.least, value); /* fmin() ignores NaN */
             found.most = fmax(found.most, value);
             found.count++;
         }
@@ -77,7 +77,7 @@ static resmon_status median_of(const struct rm_group_row *row, struct rm_between
     return status;
 }
 
-/* What hyperfine writes, by its names. */
+/* The members of hyperfine's documents, under their names. */
 static resmon_status put_hyperfine(struct rm_json_writer *writer, const struct rm_group *group)
 {
     const struct rm_group_row *wall = rm_group_find(group, "", RM_FIGURE_wall);
@@ -164,9 +164,9 @@ resmon_status rm_bench_document_write(const struct rm_groups *groups,
     return status == RESMON_OK ? written : status;
 }
 
-/* ---- forms of others ---------------------------------------------------------------------- */
+/* ---- formats of other tools --------------------------------------------------------------- */
 
-/* Of the run: what people watch. */
+/* The values of the run that dashboards usually follow. */
 static const enum rm_figure_id watched[] = {RM_FIGURE_wall, RM_FIGURE_cpu, RM_FIGURE_peak,
                                             RM_FIGURE_energy};
 
@@ -245,7 +245,8 @@ static resmon_status print(const struct rm_output *output, const char *text)
     return rm_output_write(output, text, strlen(text));
 }
 
-/* Names have no spaces, and '/' begins a key of theirs: benchstat makes columns of "command". */
+/* A name must have no spaces, and '/' begins a key of Go's names: benchstat makes columns of
+ * "command". */
 static resmon_status print_name(const struct rm_output *output, const char *name)
 {
     char text[256];
@@ -260,7 +261,7 @@ static resmon_status print_name(const struct rm_output *output, const char *name
 
 static const struct {
     enum rm_figure_id id;
-    const char *unit; /* as benchstat knows them */
+    const char *unit; /* as benchstat names units */
 } go_units[] = {{RM_FIGURE_wall, "sec/op"},
                 {RM_FIGURE_cpu, "cpu-sec/op"},
                 {RM_FIGURE_peak, "peak-B/op"},
@@ -310,7 +311,7 @@ static int32_t small(const struct rm_json *value)
     return number >= -2147483648.0 && number <= 2147483647.0 ? (int32_t)number : 0;
 }
 
-/* Of hyperfine's documents these are all there is. */
+/* The only values in hyperfine's documents. */
 static const struct {
     const char *key;
     enum rm_figure_id id;
@@ -318,12 +319,12 @@ static const struct {
 
 /* ---- rows --------------------------------------------------------------------------------- */
 
-/* Where each row is, run by run. */
+/* The position in each row while runs are read one by one. */
 struct cursor {
     const char *path;
     enum rm_figure_id figure;
     bool is_counted;
-    const struct rm_json *at; /* the value of the run at hand */
+    const struct rm_json *at; /* the value of the current run */
 };
 
 static size_t read_rows(const struct rm_json *result, struct cursor *cursors)

@@ -9,7 +9,7 @@
 #include "metric/metric.h"
 #include "os/gzip.h"
 
-#define SHORT_S    60.0 /* two of its samples */
+#define SHORT_S    60.0 /* two sampling intervals of jobstats */
 #define MOST_BYTES ((size_t)64 << 20)
 
 static double highest_of(const resmon_column *column)
@@ -17,7 +17,7 @@ static double highest_of(const resmon_column *column)
     return column != NULL ? column->max : RM_NAN;
 }
 
-/* What is not known is left out. */
+/* Unknown values are left out. */
 static void put_known(struct rm_json_writer *writer, const char *key, double value)
 {
     if (!isnan(value)) {
@@ -25,7 +25,8 @@ static void put_known(struct rm_json_writer *writer, const char *key, double val
     }
 }
 
-/* What was used, and of how much: readers divide by it, and want both or none. */
+/* Writes a used amount and its capacity.  Readers divide by the capacity, so both are written or
+ * none. */
 static void put_use(struct rm_json_writer *writer, const char *used_key, double used,
                     const char *of_key, double of)
 {
@@ -35,7 +36,7 @@ static void put_use(struct rm_json_writer *writer, const char *used_key, double 
     }
 }
 
-/* Its GPUs have one figure here: the sum of their memory, the mean of their use. */
+/* All GPUs of a node are one entry here: the sum of their memory, the mean of their use. */
 static void put_gpu(struct rm_json_writer *writer, const char *key, double value)
 {
     rm_json_open_object(writer, key);
@@ -43,7 +44,7 @@ static void put_gpu(struct rm_json_writer *writer, const char *key, double value
     rm_json_close_object(writer);
 }
 
-/* Where the batch system does not say what the job had, it had the node. */
+/* If the batch system does not report the job's share of a node, the whole node counts. */
 static void put_node(struct rm_json_writer *writer, const struct resmon_run *run, size_t index)
 {
     const struct rm_node_use use = rm_node_use_of(run, index);

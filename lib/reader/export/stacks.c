@@ -19,24 +19,25 @@
 
 /* ---- frames ---------------------------------------------------------------------------------- */
 
-/* Scopes that are shown around a stack: the outermost ones of a path that is longer are left out.
- */
+/* The scopes shown around a stack, at most.  Of a longer path the outermost scopes are left out. */
 #define RM_STACK_SCOPES ((size_t)RM_MAX_DEPTH + 1)
 
-/* ---- frames as a writer has them ------------------------------------------------------------- */
+/* ---- frames by number ------------------------------------------------------------------------ */
 
-/* The text of each frame, in the form of the file; equal ones have the same number. */
+/* The text of each frame, in the format of the file; equal texts have the same number. */
 struct rm_stack_frames {
     struct rm_intern texts;
-    uint32_t *of_place, *of_scope; /* numbers */
-    uint32_t cut;                  /* stands outermost where frames are missing */
+    uint32_t *of_place, *of_scope; /* numbers of their texts */
+    uint32_t cut;                  /* the outermost frame if frames are missing */
 };
 
-/** Adds a frame's text.  `name` is clean; `place` is NULL for a scope, and what is no place. */
+/** Adds a frame's text.  rm_text_clean() has cleaned `name`.  `place` is NULL for a frame that is
+ * not a place, such as a scope. */
 typedef void (*rm_stack_frame_print)(struct rm_buffer *text, const char *name,
                                      const struct rm_run_place *place);
 
-/* RESMON_OK when stacks of `kind` (-1: of any) were taken; else RESMON_ENOENT, and why. */
+/* RESMON_OK if the run has stacks of `kind` (-1: of any kind); else RESMON_ENOENT with the
+ * reason. */
 static resmon_status rm_stacks_check(const struct resmon_run *run, int32_t kind)
 {
     const struct rm_run_stack_kind *kinds = run->profile.kinds;
@@ -56,7 +57,7 @@ static resmon_status rm_stacks_check(const struct resmon_run *run, int32_t kind)
                     reason[0] != '\0' ? ": " : ": they were not requested (stacks=)", reason);
 }
 
-/* The scopes that were open, outermost first; how many. */
+/* Lists the scopes that were open, outermost first.  Returns their number. */
 static size_t rm_stacks_scopes(const struct resmon_run *run, int64_t scope,
                                uint32_t path[RM_STACK_SCOPES])
 {
@@ -74,7 +75,7 @@ static size_t rm_stacks_scopes(const struct resmon_run *run, int64_t scope,
     return count;
 }
 
-/* A weight as a whole number: rounded; what is no amount is 0. */
+/* A weight, rounded to a whole number; 0 if it is not positive or not finite. */
 static uint64_t rm_stacks_whole(double weight)
 {
     return weight > 0.0 && weight < 0x1p62 ? (uint64_t)(weight + 0.5) : 0;
@@ -179,7 +180,8 @@ struct line {
 
 /* ---- names -------------------------------------------------------------------------------- */
 
-/* Where a number begins that a reader might take for one of its own: "f 12", "f 1.5"; else NULL. */
+/* The position of a number at the end of a name, which readers could mistake for the weight: "f
+ * 12", "f 1.5".  NULL: the name does not end so. */
 static char *number_at_end(char *name, size_t length)
 {
     size_t at = length;
@@ -211,7 +213,8 @@ static void print_name(struct rm_buffer *text, const char *name, const struct rm
 
 /* ---- lines -------------------------------------------------------------------------------- */
 
-/* A byte of a frame and what follows it in the line: ';', or ' ' after the last. */
+/* A byte of a frame.  Behind the last byte comes the separator: ';', or ' ' after the last
+ * frame. */
 static int byte_at(const struct line *line, size_t frame, size_t at)
 {
     const struct rm_intern_key *name = &line->names[line->frames[frame]];
@@ -264,7 +267,7 @@ struct folding {
     double unit;
 };
 
-/* Sums before it rounds: what is lost of a line is half a unit at most. */
+/* Sums weights before they are rounded: so the error of a line is at most half a unit. */
 static resmon_status write_lines(const struct rm_output *output, const void *what)
 {
     const struct folding *folding = what;
@@ -375,12 +378,12 @@ enum function_field { FUNCTION_ID = 1, FUNCTION_NAME = 2, FUNCTION_SYSTEM_NAME =
 
 /* ---- the wire format ------------------------------------------------------------------------ */
 
-/* https://protobuf.dev/programming-guides/encoding/, as far as profile.proto needs it.  What is 0
- * is left out, as proto3 does. */
+/* https://protobuf.dev/programming-guides/encoding/, as far as profile.proto needs it.  Fields of
+ * value 0 are omitted, as in proto3. */
 #define WIRE_VARINT 0U
 #define WIRE_BYTES  2U
 
-/* A number without a field: an element of a packed list. */
+/* Writes a number without a field: an element of a packed list. */
 static void put_varint(struct rm_buffer *buffer, uint64_t number)
 {
     char bytes[10];
@@ -400,7 +403,8 @@ static void put_number(struct rm_buffer *buffer, uint32_t field, uint64_t number
     }
 }
 
-/* A string, a message, or a packed list; also when it is empty: an element of a repeated field. */
+/* Writes a string, a message, or a packed list.  An empty one is also written, as it may be an
+ * element of a repeated field. */
 static void put_bytes(struct rm_buffer *buffer, uint32_t field, const void *bytes, size_t length)
 {
     put_varint(buffer, field << 3 | WIRE_BYTES);
@@ -410,8 +414,8 @@ static void put_bytes(struct rm_buffer *buffer, uint32_t field, const void *byte
     }
 }
 
-/* A field whose bytes were built in `part`, which is empty afterwards; a failure of `part` becomes
- * one of `buffer`. */
+/* Writes a field with the bytes of `part`, and empties `part`.  A failure of `part` becomes a
+ * failure of `buffer`. */
 static void put_part(struct rm_buffer *buffer, uint32_t field, struct rm_buffer *part)
 {
     put_bytes(buffer, field, part->text, part->length);
@@ -426,10 +430,10 @@ static void put_part(struct rm_buffer *buffer, uint32_t field, struct rm_buffer 
 struct pprof {
     const struct resmon_run *run;
     struct rm_buffer *out;
-    struct rm_buffer part, inner; /* a message, and one inside of it */
+    struct rm_buffer part, inner; /* a message, and a message inside it */
     struct rm_intern texts;
     struct rm_intern functions; /* struct function_key */
-    struct rm_intern locations; /* places, innermost first: uint32_t each */
+    struct rm_intern locations; /* arrays of places (uint32_t), innermost first */
 };
 
 struct function_key {
@@ -456,7 +460,7 @@ static bool is_taken(const struct resmon_run *run, int kind)
     return run->profile.kinds[kind].status == RESMON_OK;
 }
 
-/* The same four in every file, so that pprof can merge files. */
+/* Every file has the same four types of values, so that pprof can merge files. */
 static void put_head(struct pprof *pprof)
 {
     const struct resmon_run *run = pprof->run;
@@ -492,7 +496,8 @@ static void put_head(struct pprof *pprof)
 
 /* ---- samples -------------------------------------------------------------------------------- */
 
-/* An instruction with all that was inlined there: from `from` on, how many of the frames it is. */
+/* The number of frames from `from` on that share an instruction: inlined functions, and the
+ * function around them. */
 static uint32_t location_length(const struct resmon_run *run, const struct rm_run_stack *stack,
                                 uint32_t from)
 {
@@ -517,7 +522,7 @@ static void put_locations(struct pprof *pprof, const struct rm_run_stack *stack)
     put_part(&pprof->part, SAMPLE_LOCATIONS, &pprof->inner);
 }
 
-/* "samples" are those of CPU time; where that is not taken, those of memory. */
+/* "samples" counts the samples of CPU time; in a run without CPU stacks, the samples of memory. */
 static void put_values(struct pprof *pprof, const struct rm_run_stack *stack)
 {
     bool has_cpu = is_taken(pprof->run, RESMON_STACK_CPU);
@@ -562,12 +567,12 @@ static void put_samples(struct pprof *pprof)
     }
 }
 
-/* ---- what they name ------------------------------------------------------------------------- */
+/* ---- functions, locations and mappings ------------------------------------------------------ */
 
 static void put_line(struct pprof *pprof, const struct rm_run_place *place)
 {
     if (place->function[0] == '\0') {
-        return; /* readers show what is mapped there */
+        return; /* readers show the mapped file for such a place */
     }
     struct function_key key = {text_of(pprof, place->function), text_of(pprof, place->file)};
     uint32_t function = rm_intern(&pprof->functions, &key, sizeof key);
@@ -605,7 +610,7 @@ static void put_function_table(struct pprof *pprof)
     }
 }
 
-/* What is known of any place of a module. */
+/* What is known of at least one place of a module. */
 enum known { KNOWN_FUNCTION = 1, KNOWN_FILE = 2, KNOWN_LINE = 4, KNOWN_INLINED = 8 };
 
 static void find_known(const struct rm_run_profile *profile, unsigned char *known)

@@ -18,15 +18,15 @@
 #include "metric/view.h"
 #include "os/outfile.h"
 
-/* Above every id that Linux gives (PID_MAX_LIMIT): for runs whose ids collide. */
+/* Above every process id of Linux (PID_MAX_LIMIT): for runs whose ids collide. */
 #define FIRST_FREE_PID 4194305U
 
-/* Two names and two numbers, as they are cut in name_process(). */
+/* Two names and two numbers, with the bounds of name_process(). */
 #define PROCESS_NAME_BYTES 640
 
 #define LATEST_NS (INT64_C(1) << 61)
 
-/* A process in the trace: a run with its place on the common clock. */
+/* A process in the trace: a run and its offset on the common clock. */
 struct process {
     struct rm_json_writer *json;
     const struct resmon_run *run;
@@ -46,7 +46,7 @@ static void begin_event(const struct process *process, const char *phase, uint64
     rm_json_put_u64(process->json, "tid", tid);
 }
 
-/* A loaded run may say anything. */
+/* A document may contain any time, so times are cut to bounds. */
 static int64_t bounded(int64_t t_ns)
 {
     return t_ns < 0 ? 0 : t_ns < LATEST_NS ? t_ns : LATEST_NS;
@@ -60,7 +60,8 @@ static void put_time(const struct process *process, int64_t t_ns)
 
 /* ---- metadata --------------------------------------------------------------------------- */
 
-/* Of a process or a thread: its name, or where it stands, by one argument that is opened here. */
+/* Begins a metadata event of a process or a thread: its name or its sort position.  The event has
+ * one argument, whose object is opened here. */
 static void begin_metadata(const struct process *process, const char *what, uint64_t tid)
 {
     begin_event(process, "M", tid);
@@ -97,8 +98,9 @@ static uint64_t pid_of(const struct resmon_run *run)
     return pid >= 1.0 && pid < FIRST_FREE_PID ? (uint64_t)pid : 0;
 }
 
-/* "solver rank 3 @ n001": the name of the run or the program, its place in the job, the machine.
- * Viewers show the process id themselves, unless it had to be another: "solver (42) @ n001". */
+/* "solver rank 3 @ n001": the name of the run or the program, its rank in the job, the machine.
+ * Viewers show the process id themselves.  If the id had to be replaced, the name has the original
+ * id: "solver (42) @ n001". */
 static void name_process(const struct process *process, char name[PROCESS_NAME_BYTES])
 {
     const struct resmon_run *run = process->run;
@@ -162,7 +164,7 @@ static void put_tag(const struct process *process, const resmon_run_tag *tag)
 
 /* ---- counters ----------------------------------------------------------------------------- */
 
-/* Three places are as much as a picture shows. */
+/* Three decimals are enough for a drawing. */
 static void put_value(struct rm_json_writer *json, const char *unit, double value)
 {
     if (fabs(value) < 1e12) {
@@ -172,8 +174,8 @@ static void put_value(struct rm_json_writer *json, const char *unit, double valu
     }
 }
 
-/* A viewer holds a value until the next one: what is of the time since the reading before stands at
- * that reading. */
+/* A viewer holds a value until the next one.  A value over the time since the previous reading is
+ * therefore written at the time of that reading. */
 static void put_column(const struct process *process, size_t index, const struct rm_view_row *drawn)
 {
     struct rm_json_writer *json = process->json;
@@ -214,8 +216,8 @@ static void put_counters(const struct process *process)
 
 /* ---- the file --------------------------------------------------------------------------- */
 
-/* When the first of them began, which is 0 in their trace; 0: it is not known. */
-/* The earliest start; a run that does not know its own stands at the front. */
+/* The start of the earliest run since 1970, which is 0 in the trace; 0: not known.  A run with an
+ * unknown start begins at 0. */
 static int64_t rm_trace_epoch(const struct resmon_run *const *runs, size_t count)
 {
     int64_t epoch_ns = INT64_MAX;
@@ -226,7 +228,8 @@ static int64_t rm_trace_epoch(const struct resmon_run *const *runs, size_t count
     return epoch_ns < INT64_MAX ? epoch_ns : 0;
 }
 
-/* Processes of different machines, or one after the other, may have had the same id. */
+/* Processes of different machines, or processes of one machine one after the other, may have the
+ * same id. */
 static void choose_pids(struct process *processes, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
@@ -388,7 +391,7 @@ static resmon_status write_member(const struct rm_output *output, const char *na
 
 /* ---- machines ------------------------------------------------------------------------------- */
 
-/* Runs of one node, in their order among all. */
+/* The runs of one node, in the order of the input. */
 struct machine {
     const char *name;
     const struct resmon_run **runs;
@@ -400,7 +403,7 @@ struct archive {
     const struct rm_output *output;
     struct machine *machines;
     size_t count;
-    size_t earliest; /* machine, beside whose trace the others are placed */
+    size_t earliest; /* index of the machine that starts first */
 };
 
 static const char *name_of(const struct resmon_run *run)
@@ -420,7 +423,7 @@ static struct machine *machine_named(struct archive *archive, const char *name)
     return &archive->machines[i];
 }
 
-/* `sorted` has room for all runs: those of a machine stand together in it. */
+/* `sorted` has capacity for all runs; the runs of a machine are adjacent in it. */
 static void find_machines(struct archive *archive, const struct resmon_run *const *runs,
                           size_t count, const struct resmon_run **sorted)
 {
@@ -444,7 +447,7 @@ static void find_machines(struct archive *archive, const struct resmon_run *cons
     }
 }
 
-/* "machine-1.json": names of nodes are outside text. */
+/* "machine-1.json": names of nodes come from outside and are not used in file names. */
 static void name_file(size_t machine, char name[NAME_BYTES])
 {
     (void)snprintf(name, NAME_BYTES, "machine-%zu.json", machine + 1);
@@ -452,8 +455,9 @@ static void name_file(size_t machine, char name[NAME_BYTES])
 
 /* ---- members -------------------------------------------------------------------------------- */
 
-/* Traces in JSON have no clock that Perfetto knows: others are placed behind the earliest, as what
- * came before it would be dropped. */
+/* Perfetto knows no clock of traces in JSON.  The offsets of all traces are relative to the
+ * earliest trace, because Perfetto would drop events before the start of the trace they
+ * refer to. */
 static void put_clocks(struct rm_json_writer *json, const struct archive *archive, size_t index)
 {
     char name[NAME_BYTES];
@@ -534,7 +538,7 @@ static resmon_status write_all(const struct archive *archive)
     return status == RESMON_OK ? write_zeros(archive->output, 2 * BLOCK_BYTES) : status;
 }
 
-/* Writes the archive; runs of one node are in one trace. */
+/* Writes the archive; the runs of one node share a trace. */
 static resmon_status rm_trace_archive_write(const struct rm_output *output,
                                             const struct resmon_run *const *runs, size_t count)
 {

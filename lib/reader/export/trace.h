@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Owns traces: runs as Chrome's trace event JSON ("Trace Event Format"), as far as Perfetto,
- * chrome://tracing, speedscope and the Firefox profiler agree on it.
+ * Owns traces: runs in Chrome's trace event format (JSON), limited to the features that Perfetto,
+ * chrome://tracing, speedscope and the Firefox profiler share.
  *
- * Traces of several machines are as Perfetto merges them: a tar archive (POSIX.1-1988, ustar) with
- * a trace of each machine, and a manifest that says which machine that is and by how much its trace
- * begins later (perfetto.dev/docs/reference/perfetto-manifest, version 1).
+ * Traces of several machines are a tar archive (POSIX.1-1988, ustar) that Perfetto merges.  It
+ * contains a trace of each machine, and a manifest with the machine of each trace and its offset in
+ * time (perfetto.dev/docs/reference/perfetto-manifest, version 1).
  */
 #ifndef RM_EXPORT_TRACE_H
 #define RM_EXPORT_TRACE_H
@@ -17,8 +17,8 @@
 #include "base/text.h"
 #include "run/run.h"
 
-/** Writes them to `path` (expanded by the caller): one ending in ".tar" is an archive with a trace
- * of each machine. */
+/** Writes the runs to `path` (expanded by the caller).  A path that ends in ".tar" gets an archive
+ * with a trace of each machine. */
 resmon_status rm_trace_save(const struct resmon_run *const *runs, size_t count, const char *path);
 
 #endif

@@ -9,7 +9,8 @@
 #include "metric/metric.h"
 #include "run/headline.h"
 
-/* Of the control group without pages of files that can be had back, else of processes. */
+/* The memory of the cgroup without reclaimable pages of files; if it is not known, the RSS of the
+ * processes. */
 static double memory_of(const struct resmon_run *run, size_t node)
 {
     const resmon_column *group = rm_run_node_statistics(run, RM_CG_MEM_WORKING_SET, node);
@@ -75,10 +76,10 @@ static bool is_other_text(const char *a, const char *b)
     return a[0] != '\0' && b[0] != '\0' && strcmp(a, b) != 0;
 }
 
-/* A machine's memory is a little less or more by what its firmware keeps. */
+/* Firmware reserves a part of the memory, which may differ a little between equal machines. */
 static bool is_other_size(double a, double b)
 {
-    return fabs(a - b) > 0.05 * fmax(a, b); /* of what is not known: false */
+    return fabs(a - b) > 0.05 * fmax(a, b); /* false if one is NaN */
 }
 
 static bool has_other_model(const resmon_run_node *a, const resmon_run_node *b)

@@ -448,7 +448,7 @@ static bool add_scopes(struct rm_merge *merge, const struct rm_merge_input *inpu
     return true;
 }
 
-/* ---- all of it ------------------------------------------------------------------------------ */
+/* ---- the whole merge ------------------------------------------------------------------------ */
 
 /* Where no process was observed, the monitor of a machine may know how the job ended. */
 static void take_end(struct rm_merge *merge, const struct resmon_run *run)

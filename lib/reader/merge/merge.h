@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Owns runs of the nodes and ranks of a job while they become one: each is added, and may be freed
- * then; rm_merge_make() makes a run of what was added.  The order in which they come makes no
- * difference, nor do merged runs among them, but for the rounding of sums.  Pure.
+ * Owns the merge of the runs of a job's nodes and ranks into one run.  Each run is added, and may
+ * be freed then.  rm_merge_make() makes a run of all that was added.  The result does not depend on
+ * the order of the runs, nor on earlier merges of some of them, except for the rounding of sums.
+ * Pure.
  *
  * Called by api/merge.c.
  */
@@ -87,7 +88,7 @@ struct rm_merge_facts {
     size_t count, room;
 };
 
-/* What the merged run has from one run only: that of the lowest rank. */
+/* What the merged run takes from one run only: the run of the lowest rank. */
 struct rm_merge_lowest {
     bool is_there;
     int64_t rank, start_ns, pid;
@@ -116,7 +117,7 @@ struct rm_merge {
     struct rm_merge_facts machine; /* that are the same in all runs */
     struct rm_merge_lowest lowest;
     resmon_run_info info; /* sums */
-    resmon_run_end end;   /* the worst that monitors of machines report; UNKNOWN: none does */
+    resmon_run_end end;   /* the worst end that monitors of machines report, else UNKNOWN */
     resmon_run_usage usage;
     uint64_t usages;           /* number of ranks that are in `usage` */
     struct rm_grid_cell *work; /* cells of a column that is added */
@@ -125,8 +126,8 @@ struct rm_merge {
 
 void rm_merge_begin(struct rm_merge *merge);
 
-/** Adds a run.  RESMON_EINVAL: it is of another job, or it, or a part of it, is there already;
- * RESMON_ENOMEM: then the merge can only be freed. */
+/** Adds a run.  RESMON_EINVAL: the run is of another job, or the merge already has it or a part of
+ * it.  RESMON_ENOMEM: then the merge can only be freed. */
 resmon_status rm_merge_add(struct rm_merge *merge, const struct resmon_run *run);
 
 /** Adds a node of the job by its name: it is missing until a run of it is added. */

@@ -15,13 +15,13 @@
 
 /* ---- the column of a metric for all nodes ---------------------------------------------------- */
 
-/* The column, and behind it those of the nodes. */
+/* The column of all nodes, and the columns of each node. */
 struct rm_merge_whole {
     struct resmon_run *run;
     const struct rm_merge_metric *metric;
-    const double *weights; /* how much the share of each node counts */
+    const double *weights; /* weight of each node in a mean of shares */
     size_t column;
-    size_t nodes; /* that have the metric */
+    size_t nodes; /* nodes that have the metric */
 };
 
 static double *series_of(const struct rm_merge_whole *whole, size_t node, int kind)
@@ -34,7 +34,7 @@ static double *own_series(const struct rm_merge_whole *whole, int kind)
     return rm_run_series(whole->run, whole->column, kind);
 }
 
-/* What a node counts in a sum: all of it, or of a share as much as it has of all nodes. */
+/* The factor of a node in a sum: 1, or for shares its part of all weights. */
 static double part_of(const struct rm_merge_whole *whole, size_t node)
 {
     double all = 0.0;
@@ -46,7 +46,7 @@ static double part_of(const struct rm_merge_whole *whole, size_t node)
 
 /* ---- rows ----------------------------------------------------------------------------------- */
 
-/* Of those nodes that have the row. */
+/* Of the nodes with a value in the row. */
 static void fill_row(const struct rm_merge_whole *whole, size_t row)
 {
     double sum = 0.0, weights = 0.0, low = RM_NAN, high = RM_NAN;
@@ -63,13 +63,13 @@ static void fill_row(const struct rm_merge_whole *whole, size_t row)
     if (weights > 0.0) {
         own_series(whole, RESMON_SERIES_MEAN)[row] = is_share ? sum / weights : sum;
     }
-    if (weights > 0.0 && is_share) { /* no reading tells those of a sum */
+    if (weights > 0.0 && is_share) { /* readings of nodes do not give the extremes of a sum */
         own_series(whole, RESMON_SERIES_MIN)[row] = low;
         own_series(whole, RESMON_SERIES_MAX)[row] = high;
     }
 }
 
-/* Growth until each row: of nodes that are over, all of it. */
+/* Growth until each row; nodes that have ended count with their whole growth. */
 static void fill_growth(const struct rm_merge_whole *whole)
 {
     double *sums = own_series(whole, RESMON_SERIES_LAST);
@@ -85,7 +85,7 @@ static void fill_growth(const struct rm_merge_whole *whole)
 
 /* ---- statistics ----------------------------------------------------------------------------- */
 
-/* Where readings do not tell the lowest and highest value of a column, its rows do. */
+/* If readings do not give the lowest and highest value of a column, its rows do. */
 static void rm_merge_column_settle(const struct resmon_run *run, size_t index)
 {
     resmon_column *column = &run->columns[index];
@@ -169,7 +169,7 @@ static const char *copy(struct resmon_run *run, const char *text)
 
 /* ---- order ---------------------------------------------------------------------------------- */
 
-/* qsort() has no place for what the indexes are of, so that pointers are sorted. */
+/* qsort() passes no context to the comparison, so pointers are sorted instead of indexes. */
 static int compare_nodes(const void *left, const void *right)
 {
     const struct rm_merge_node *const *a = left, *const *b = right;
@@ -335,7 +335,8 @@ bool rm_merge_is_worse(int32_t reason, int32_t other)
     return bad[0] > bad[1];
 }
 
-/* Of all ranks the worst end, of the lowest such rank; or that of the machines, if it is worse. */
+/* The worst end of all ranks, from the lowest rank with that end; or the end of the machines, if it
+ * is worse. */
 static resmon_run_end end_of(const struct rm_merge *merge, struct resmon_run *run)
 {
     const resmon_run_rank *worst = run->rank_count > 0 ? &run->ranks[0] : NULL;
@@ -519,7 +520,7 @@ static double seconds_there(const struct making *making, const resmon_run_node *
     return to_ns > from_ns ? (double)(to_ns - from_ns) / 1e9 : 0.0;
 }
 
-/* Of several processes of a node, which need not have been there all the time. */
+/* Of several processes of a node, which may not all have run the whole time. */
 static double mean_of(const struct making *making, const struct rm_merge_node *node,
                       const struct rm_merge_column *column, size_t row)
 {
@@ -531,7 +532,8 @@ static double mean_of(const struct making *making, const struct rm_merge_node *n
     return seconds > 0.0 ? cell->sum / seconds : RM_NAN;
 }
 
-/* The rows of a column of a node; lowest and highest readings only of one that was read itself. */
+/* The rows of a column of a node.  Lowest and highest readings exist only for a column that was
+ * read directly. */
 static void fill_rows(const struct making *making, const struct rm_merge_metric *metric,
                       const struct rm_merge_node *node, const struct rm_merge_column *column,
                       size_t target)

@@ -76,7 +76,7 @@ static void judge_cpu(const struct situation *situation)
            used < CPU_BAD * all ? ", which is little" : "", busy_text);
 }
 
-/* Memory of the node that used the largest share. */
+/* Judges the share of memory in use on the node that used most bytes. */
 static void judge_memory(const struct situation *situation)
 {
     if (!situation->use.has_fullest) {

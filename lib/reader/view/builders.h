@@ -3,9 +3,9 @@
  * Owns the builders' entry points: each function fills blocks of the page model (view/model.h) from
  * a run.  view/view.c calls them in the order of the report.
  *
- * Texts and tables live in the page's arena.  Where a table is returned, NULL means that the run
- * has no data for it, or that there is no memory.  `most` bounds the rows; 0 is a bound that suits
- * people, who see the most important rows then.
+ * Texts and tables live in the page's arena.  Functions that return a table return NULL if the run
+ * has no data for it, or if there is no memory.  `most` is the bound of the rows; 0 is the bound
+ * for reports to people, which show the most important rows.
  */
 #ifndef RM_VIEW_BUILDERS_H
 #define RM_VIEW_BUILDERS_H

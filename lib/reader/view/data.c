@@ -11,7 +11,7 @@
 
 #define POINTS_OF_ALL 300 /* of a line in a chart of several runs */
 
-/* Data while they are written. */
+/* A JSON document while it is written. */
 struct data {
     struct rm_report *view;
     struct rm_json_writer json;

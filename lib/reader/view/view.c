@@ -385,7 +385,7 @@ resmon_status rm_view_render(struct rm_buffer *out, struct rm_page *page,
     return status;
 }
 
-/* Writes what `write` makes of the runs, unless the page is broken. */
+/* Writes the output of `write` for the runs, unless the page is broken. */
 static resmon_status write_report(struct rm_buffer *out, const struct rm_view_terms *terms,
                                   resmon_status (*write)(struct rm_buffer *out,
                                                          struct rm_report *view,
