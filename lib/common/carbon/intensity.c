@@ -141,7 +141,7 @@ static double or_nan(double value)
     return value >= 0.0 ? value : RM_NAN;
 }
 
-/* ---- the figure ------------------------------------------------------------------------- */
+/* ---- the carbon intensity --------------------------------------------------------------- */
 
 static void set(struct rm_intensity *result, double g_per_kwh, int32_t basis, int year,
                 const char *place, const char *source)

@@ -192,7 +192,7 @@ static void note(struct processor *found, const char *name, double watts)
     }
 }
 
-/* One pass for all ways, since a run of a millisecond waits for it. */
+/* Tries all kinds of matches in one pass, since even a run of a millisecond waits for it. */
 static void find(const char *name, const char *cleaned, struct processor found[WAYS])
 {
     struct words words;

@@ -126,7 +126,7 @@ struct rm_collect {
     struct rm_scratch scratch;
     char proc_dir[32];       /* "proc/self" or "proc/1234" */
     int64_t pid;             /* of the observed process, for system calls; 0: none are made */
-    int64_t proc_pid;        /* its pid in this /proc; 0: it has none there */
+    int64_t proc_pid;        /* its pid in this /proc; 0: it has no pid there */
     struct rm_pid_view view; /* how pid and proc_pid are related */
     bool is_self;            /* the observed process is this one */
     uint64_t flags;          /* RESMON_FLAG_* */
@@ -353,8 +353,8 @@ struct rm_gpu_share {
 };
 
 /** The tree's share at one reading: by the use of multiprocessors where the driver reports it by
- * process, else, while nothing runs on the GPU, by the memory held.  A GPU without processes is
- * attributed to nobody: its share is 0. */
+ * process, else, while nothing runs on the GPU, by the memory held.  The power of a GPU without
+ * processes is attributed to no process: the tree's share is 0. */
 struct rm_gpu_share rm_gpu_share_of(struct rm_collect *collect,
                                     const struct rm_gpu_reading *reading);
 

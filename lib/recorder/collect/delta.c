@@ -101,7 +101,7 @@ static bool is_plausible(const struct rm_energy_counter *counter, uint64_t growt
            (double)growth * counter->unit_j <= counter->limit_w * elapsed_s;
 }
 
-/* Factor of the first growth, which stands for the time since the begin. */
+/* Factor of the first growth, which is extended to the time since the begin. */
 static double scale_of(const struct rm_energy_counter *counter, int64_t now_ns)
 {
     int64_t before_ns = counter->first_ns - counter->begin_ns;

@@ -2,11 +2,11 @@
 /*
  * Collector energy_tree: the process tree's share of the machine's energy.
  *
- * Processors: the energy above idle is divided by CPU time.  Of the idle energy, the tree gets
- * the part of the machine's capacity that it used, or what the run's idle policy sets; the
- * unused rest is attributed to nobody.  So a share is linear in CPU time and independent of the
- * sampling interval.  (Energy times load would be quadratic.)  Memory: by the tree's RSS as a
- * part of all memory.
+ * Processors: the energy above idle is divided by CPU time.  Of the idle energy, the tree gets the
+ * part of the machine's capacity that it used, or what the run's idle policy sets; the unused rest
+ * is attributed to no process.  So a share is linear in CPU time and independent of the sampling
+ * interval.  (Energy times load would be quadratic.)  Memory: by the tree's RSS as a part of all
+ * memory.
  */
 #include <math.h>
 #include <stdio.h>
@@ -106,8 +106,8 @@ static double with_lead(const struct rm_collect *collect, struct part *part)
     return part->shown;
 }
 
-/* Power above idle is at most the model's maximum per CPU second.  More means that the idle power
- * is higher than modelled, and is attributed to nobody. */
+/* Power above idle is at most the model's maximum per CPU second.  If it is more, the idle power
+ * is higher than modelled, and the excess is attributed to no process. */
 static double cpu_share(const struct rm_collect *collect, struct part *part)
 {
     const struct rm_found *now = &collect->found;

@@ -70,7 +70,7 @@ struct rm_energy_zones {
     size_t unreadable[RM_ENERGY_DOMAINS]; /* zones that exist but cannot be read */
     bool is_pmu;
     uint32_t pmu_type;
-    int pmu_errno; /* why the PMU cannot be opened; 0: it can, or there is none */
+    int pmu_errno; /* why the PMU cannot be opened; 0: it can be opened, or does not exist */
     rm_perf_open_fn perf_open;
     bool is_complete;                    /* all were read at read_ns */
     int64_t read_ns;                     /* time of the sample for which they were read */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Collectors gpu, gpu_totals and energy_gpu: each NVIDIA GPU, and each slice of one (MIG), by NVML;
- * and the process tree's share of them.  gpu has the metrics that change fast and that drivers have
- * at hand. gpu_totals has those for which the driver asks the GPU's firmware, which takes
- * milliseconds: totals, which lose nothing by being read less often, and what hardly changes.
+ * and the process tree's share of them. gpu has the metrics that change fast and that drivers have
+ * at hand. gpu_totals has metrics that the driver requests from the GPU's firmware, which takes
+ * milliseconds: totals, which lose nothing by being read less often, and values that rarely change.
  */
 #include <stdio.h>
 

@@ -293,9 +293,9 @@ static bool is_end_of_process(resmon_status status)
            status == RESMON_EACCES;
 }
 
-/* Whether a member shares its parent's memory.  Called before its size is read: later it may have
- * its own memory.  The kernel is asked (kcmp()); where that fails, a parent stopped in vfork()
- * waits for its child's exec, and both have the same size. */
+/* Whether a member shares its parent's memory.  Called before its size is read: later it may
+ * have its own memory.  The answer is from the kernel (kcmp()).  Where that fails, a parent stopped
+ * in vfork() waits for its child's exec, and both have the same size. */
 static void note_sharing(const struct rm_process_tree *tree, struct rm_tree_member *member)
 {
     const struct rm_tree_member *parent = member->is_apart ? NULL : find_member(tree, member->ppid);

@@ -65,8 +65,9 @@ static resmon_status split_credentials(const char *authority, const char *end, c
     return status;
 }
 
-/* How much of a text that has no scheme of ours may be shown: another scheme, or a word that names
- * a kind of store; but of "user:password@host" nothing. */
+/* Number of characters of a text without http:// or https:// that a message may show: another
+ * scheme, or a word that names a kind of store.  A text with '@' and no scheme may hold a password:
+ * 0. */
 static int shown_length(const char *text)
 {
     size_t length = strcspn(text, ":/@");
@@ -103,7 +104,7 @@ resmon_status rm_server_uri_take(const char *text, const char *what, char *uri, 
                : rm_error(RESMON_EINVAL, "%s is longer than %zu bytes", what, room - 1);
 }
 
-/* ---- a group's on a Pushgateway ------------------------------------------------------------- */
+/* ---- groups on a Pushgateway --------------------------------------------------------------- */
 
 static bool has_host(const char *base)
 {
@@ -134,7 +135,7 @@ static resmon_status check_base(const char *base)
     return RESMON_OK;
 }
 
-/* "." and ".." would be resolved on the way. */
+/* Whether a value can be a path segment as it is.  Clients and proxies resolve "." and "..". */
 static bool is_segment(const char *value)
 {
     return value[0] != '\0' && strchr(value, '/') == NULL && strcmp(value, ".") != 0 &&
@@ -191,8 +192,8 @@ resmon_status rm_push_url(const char *base, const char *job, const struct rm_lab
 
 /* ---- proxies -------------------------------------------------------------------------------- */
 
-/* Two names of one variable.  The name in small letters hides the other, also where its value is
- * empty; variables of a scheme hold before those of all schemes. */
+/* Both spellings of a variable.  The lower-case one takes precedence, even if its value is
+ * empty.  A non-empty variable of a scheme takes precedence over all_proxy. */
 struct pair {
     const char *small, *large;
 };
@@ -201,8 +202,8 @@ static const struct pair for_http[] = {{"http_proxy", "HTTP_PROXY"}, {"all_proxy
 static const struct pair for_https[] = {{"https_proxy", "HTTPS_PROXY"}, {"all_proxy", "ALL_PROXY"}};
 static const struct pair for_none = {"no_proxy", "NO_PROXY"};
 
-/* A CGI program gets HTTP_PROXY from whoever asks it, as the header "Proxy:" (CVE-2016-5385): there
- * it does not count, for Python neither. */
+/* In a CGI program, a client can set HTTP_PROXY with the header "Proxy:" (CVE-2016-5385).  The
+ * variable is ignored there, as in Python. */
 static const char *look_up(const struct pair *pair, const char **ret_name)
 {
     const char *value = secure_getenv(pair->small);
@@ -215,8 +216,7 @@ static const char *look_up(const struct pair *pair, const char **ret_name)
     return value != NULL ? value : "";
 }
 
-/* Where the host of "http://host:80/path" begins, and how long it is: an address of IPv6 without
- * its brackets. */
+/* Finds the host of "http://host:80/path"; an IPv6 address is returned without its brackets. */
 static const char *host_of(const char *url, size_t *ret_length)
 {
     const char *at = strstr(url, "://");
@@ -227,7 +227,8 @@ static const char *host_of(const char *url, size_t *ret_length)
     return at;
 }
 
-/* A name, or one that it ends with behind a dot: "cluster.org" and ".cluster.org" are the same. */
+/* Whether a host is a domain or belongs to it.  "cluster.org" and ".cluster.org" both match
+ * "cluster.org" and "node.cluster.org". */
 static bool is_within(const char *host, size_t length, const char *part, size_t part_length)
 {
     size_t dots = strspn(part, ".");
@@ -276,7 +277,7 @@ void rm_proxy_describe(const struct rm_proxy *proxy, char *text, size_t room)
     if (proxy->address[0] != '\0' && !proxy->is_excepted) {
         const char *rest = strstr(proxy->address, "://");
         int scheme = rest != NULL ? (int)(rest + 3 - proxy->address) : 0;
-        /* Behind the last "@" of all: a password may have a slash, which ought to be %2F. */
+        /* The host follows the last '@': a password may contain a '/' that should be %2F. */
         const char *last = strrchr(proxy->address, '@');
         const char *host = last != NULL ? last + 1 : proxy->address + scheme;
         (void)snprintf(text, room, " by the proxy %.*s%.*s (%s)", scheme < 16 ? scheme : 0,

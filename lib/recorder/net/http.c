@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #define _GNU_SOURCE              /* explicit_bzero, SOCK_CLOEXEC */
-#define CURL_DISABLE_DEPRECATION /* options that every libcurl knows, and not only the latest */
+#define CURL_DISABLE_DEPRECATION /* use options that all versions of libcurl have */
 #include "net/http.h"
 
 #include <curl/curl.h>
@@ -30,13 +30,13 @@
 #include "os/program.h"
 
 #define CONNECT_NS     (10 * RM_NS_PER_S)
-#define LOOK_ROUND_MS  100 /* how soon a new deadline, or the program's end, is noticed */
+#define LOOK_ROUND_MS  100 /* interval between checks for a new deadline or an exit */
 #define MOST_REDIRECTS 5
 #define LONGEST_WAIT_S 120.0
 
 /* ---- libcurl ---------------------------------------------------------------------------- */
 
-/* The functions of libcurl, by its own declarations. */
+/* Functions of libcurl, with the types of its own declarations. */
 static struct {
     CURLcode (*global_init)(long flags);
     CURL *(*easy_init)(void);
@@ -79,11 +79,11 @@ static const struct rm_library_function functions[] = {
 static pthread_once_t load_once = PTHREAD_ONCE_INIT;
 static char load_error[256]; /* "": loaded */
 
-/* Exchanges now under way, and whether the program ends: atomic, and each is written before the
- * other is read, so that no exchange begins unseen. */
+/* Number of exchanges in progress, and whether the program is exiting.  Both are atomic.  Each
+ * side writes its own value before it reads the other one, so no exchange begins unseen. */
 static int active;
 static bool is_exiting;
-/* Of these, on this thread: it may exit in a signal handler. */
+/* Exchanges in progress on this thread: a signal handler may call exit() during an exchange. */
 static RM_THREAD_LOCAL int own_active;
 
 static bool begin_exchange(void)
@@ -99,7 +99,7 @@ static void end_exchange(void)
     (void)__atomic_sub_fetch(&active, 1, __ATOMIC_SEQ_CST);
 }
 
-/* In the child of a fork, the threads that they were on are not. */
+/* In the child of a fork, only exchanges of the forking thread remain. */
 static void forget_exchanges(void)
 {
     RM_STORE(&active, own_active);
@@ -107,8 +107,8 @@ static void forget_exchanges(void)
 
 static const struct rm_fork_part at_fork = {.in_child = forget_exchanges};
 
-/* Libraries below libcurl tidy up in exit handlers; no exchange may be in them by then.  Ours is
- * registered after theirs, and so runs before. */
+/* The libraries below libcurl clean up in exit handlers.  No exchange may use them from then on.
+ * This handler is registered after theirs, and so runs before them. */
 static void end_exchanges(void)
 {
     const struct timespec pause = {0, 5 * RM_NS_PER_MS};
@@ -143,14 +143,16 @@ static void load(void)
 
 #define MOST_CONNECTIONS 16
 
-/* The sockets that libcurl has open.  It closes and writes by number, and does not know that
- * programs close descriptors that they do not know (os/kept.h).  Zeroed: none. */
+/* The sockets that libcurl has open.  It writes to sockets and closes them by number, and does
+ * not expect that a program closes descriptors of libraries (os/kept.h).  Zeroed: no socket. */
 struct connections {
-    struct rm_kept sentinel; /* for the descriptors that libcurl opens itself */
+    struct rm_kept sentinel; /* a descriptor whose loss shows that those opened by libcurl itself
+                                are lost, too */
     struct rm_kept sockets[MOST_CONNECTIONS];
 };
 
-/* A number that the kernel gives again is of a socket that the program has closed. */
+/* The slot of a socket, else a free one; NULL: all are in use.  If a new socket has the number
+ * of an open slot, the program has closed the old socket. */
 static struct rm_kept *slot_of(struct connections *connections, int fd)
 {
     struct rm_kept *free_slot = NULL;
@@ -189,7 +191,7 @@ static int close_socket(void *context, curl_socket_t fd)
     return 0;
 }
 
-/* Whether the program has closed one of them. */
+/* Whether the program has closed any of the descriptors. */
 static bool are_lost(const struct connections *connections)
 {
     const struct rm_kept *sentinel = &connections->sentinel;
@@ -201,7 +203,7 @@ static bool are_lost(const struct connections *connections)
     return is_lost;
 }
 
-/* After libcurl has closed all: the descriptors that are still open and ours. */
+/* Closes the descriptors that are still open and ours, after libcurl has closed its own. */
 static void close_connections(struct connections *connections)
 {
     for (int i = 0; i < MOST_CONNECTIONS; i++) {
@@ -221,20 +223,21 @@ struct rm_http {
     char *extra_header;
     char *secrets[SECRETS]; /* NULL: none */
     int64_t timeout_ns;
-    int64_t lost_ns; /* since when no server was there, at the end of the run; 0: there was */
+    int64_t lost_ns; /* at the end of the run: since when the server is unreachable; 0: it is
+                        reachable */
     unsigned retries;
     double backoff_s, jitter_s;
     bool ignores_retry_after;
     uint64_t random;
     struct connections connections;
-    char route[200]; /* to the server, where that is a proxy's */
+    char route[200]; /* result of rm_http_route() */
     char error[CURL_ERROR_SIZE];
-    char trouble[160]; /* how the exchange before failed; "": it did not */
+    char trouble[160]; /* why the previous exchange failed; "": it succeeded */
 };
 
 #define SET(http, option, value) (curl.easy_setopt((http)->easy, (option), (value)) == CURLE_OK)
 
-/* The reply grows up to its bound; past it, the transfer ends. */
+/* Appends to the reply.  If the reply exceeds its bound, the transfer is aborted. */
 static size_t receive(char *bytes, size_t size, size_t count, void *body)
 {
     rm_buffer_add(body, bytes, size * count);
@@ -243,7 +246,7 @@ static size_t receive(char *bytes, size_t size, size_t count, void *body)
 
 /* ---- credentials -------------------------------------------------------------------------- */
 
-#define LEAST_SECRET 4 /* bytes; shorter ones are in any text */
+#define LEAST_SECRET 4 /* bytes; any text may contain shorter ones by chance */
 
 static bool keep_secret(struct rm_http *http, size_t place, const char *text)
 {
@@ -260,7 +263,8 @@ static bool keep_secret(struct rm_http *http, size_t place, const char *text)
     return http->secrets[place] != NULL && http->secrets[place + 1] != NULL;
 }
 
-/* Each as it is and in base64, and the pair as a request has it. */
+/* Keeps each credential as plain text and in base64, and "user:password" as a request contains
+ * it. */
 static bool keep_secrets(struct rm_http *http, const struct rm_http_config *config)
 {
     bool has_pair = config->user != NULL && config->password != NULL;
@@ -295,7 +299,7 @@ void rm_http_strike(const struct rm_http *http, char *text)
     for (size_t i = 0; i < SECRETS && text != NULL; i++) {
         size_t length = http->secrets[i] != NULL ? strlen(http->secrets[i]) : 0;
         while (length > 0 && http->secrets[i][length - 1] == '=') {
-            length--; /* it may stand there without */
+            length--; /* a text may contain it without the padding */
         }
         for (char *at = text; length >= LEAST_SECRET && *at != '\0'; at++) {
             if (strncmp(at, http->secrets[i], length) == 0) {
@@ -322,7 +326,7 @@ static bool set_credentials(struct rm_http *http, const struct rm_http_config *c
     return true;
 }
 
-/* RESMON_EINVAL names a file that is not there. */
+/* RESMON_EINVAL: a file does not exist; the error text has its name. */
 static resmon_status set_certificates(struct rm_http *http, const struct rm_http_config *config)
 {
     struct stat info;
@@ -348,8 +352,9 @@ static resmon_status set_certificates(struct rm_http *http, const struct rm_http
     return is_set ? RESMON_OK : rm_error(RESMON_ENOMEM, "out of memory for an HTTP client");
 }
 
-/* What the environment says of proxies is in net/address.c.  Read here, on the thread of the user,
- * and not by libcurl on one of ours while the program may be changing its environment. */
+/* The rules for proxies are in net/address.c.  The environment is read here, on the thread of
+ * the user. libcurl would read it on a thread of the library, while the program may be changing it.
+ */
 static bool set_proxy(struct rm_http *http, const char *url)
 {
     const struct rm_proxy proxy = rm_proxy_of(url);
@@ -362,7 +367,7 @@ const char *rm_http_route(const struct rm_http *http)
     return http->route;
 }
 
-/* https stays https, over all redirects. */
+/* A redirect never leads from https to http. */
 static bool set_protocols(struct rm_http *http, bool is_tls)
 {
     long protocols = CURLPROTO_HTTPS | (is_tls ? 0L : CURLPROTO_HTTP);
@@ -385,7 +390,7 @@ static bool set_manners(struct rm_http *http, const struct rm_http_config *confi
                   SET(http, CURLOPT_CLOSESOCKETDATA, &http->connections) &&
                   SET(http, CURLOPT_TCP_KEEPALIVE, 1L);
 #if LIBCURL_VERSION_NUM >= 0x075700
-    (void)SET(http, CURLOPT_QUICK_EXIT, 1L); /* no waiting for a resolver that hangs */
+    (void)SET(http, CURLOPT_QUICK_EXIT, 1L); /* does not wait for a resolver that hangs */
 #endif
     return is_set;
 }
@@ -435,17 +440,17 @@ resmon_status rm_http_open(const struct rm_http_config *config, struct rm_http *
     return RESMON_OK;
 }
 
-/* What libcurl had open when the program closed it.  Tidying it up would say goodbye to servers and
- * close descriptors, by numbers that may be the program's own files. */
+/* Handles of libcurl whose descriptors the program has closed.  Their cleanup would write to
+ * servers and close descriptors by numbers that may be files of the program now. */
 struct wreck {
     struct wreck *next;
     CURL *easy;
     CURLM *multi;
 };
 
-static struct wreck *wrecks; /* atomic; for ever */
+static struct wreck *wrecks; /* atomic; never freed */
 
-/* Goes on with a copy of the handle, which knows its settings and no connection. */
+/* Replaces the handle by a copy, which has its settings but no connection. */
 static void abandon(struct rm_http *http)
 {
     struct wreck *wreck = rm_alloc(1, sizeof *wreck);
@@ -457,11 +462,12 @@ static void abandon(struct rm_http *http)
     }
     http->easy = curl.easy_duphandle(http->easy);
     http->multi = NULL;
-    http->headers = NULL; /* the other's */
+    http->headers = NULL; /* owned by the old handle */
     close_connections(&http->connections);
 }
 
-/* Between calls, nothing is there that a program may close and give to files of its own. */
+/* Between calls of a sink, no descriptor is open that the program could close and reuse for its
+ * own files. */
 void rm_http_rest(struct rm_http *http)
 {
     struct rm_signal_guard guard;
@@ -472,7 +478,7 @@ void rm_http_rest(struct rm_http *http)
         abandon(http);
         return;
     }
-    rm_signal_guard_begin(&guard); /* the end of TLS is written, too */
+    rm_signal_guard_begin(&guard); /* closing TLS writes to the socket, too */
     (void)curl.multi_cleanup(http->multi);
     rm_signal_guard_end(&guard);
     http->multi = NULL;
@@ -502,7 +508,7 @@ void rm_http_reply_free(struct rm_http_reply *reply)
 
 /* ---- an exchange ------------------------------------------------------------------------ */
 
-/* What a message says of a request: where it goes, without the query. */
+/* The request in a message: its method, and its URL without the query. */
 #define SHOWN(request) (request)->method, (int)strcspn((request)->url, "?#"), (request)->url
 
 static bool set_body(struct rm_http *http, const struct rm_http_request *request)
@@ -516,7 +522,8 @@ static bool set_body(struct rm_http *http, const struct rm_http_request *request
     return is_set && SET(http, CURLOPT_CUSTOMREQUEST, is_plain ? NULL : request->method);
 }
 
-/* False: no memory.  What libcurl would do unasked (Expect: 100-continue) is turned off. */
+/* Sets the headers, and disables "Expect: 100-continue", which libcurl adds by default.  False:
+ * out of memory. */
 static bool set_headers(struct rm_http *http, const struct rm_http_request *request)
 {
     char type[128];
@@ -548,8 +555,8 @@ static bool prepare(struct rm_http *http, const struct rm_http_request *request,
            set_body(http, request) && set_headers(http, request);
 }
 
-/* Runs the transfer until it is done (true, with its code), or until there is no time or no
- * connection. */
+/* Runs the transfer.  True: it is complete, with its code.  False: the time is over, the program
+ * exits, or a descriptor is lost. */
 static bool run(struct rm_http *http, int64_t until_ns, CURLcode *ret_code)
 {
     bool is_lost;
@@ -597,7 +604,7 @@ static void read_answer(struct rm_http *http, struct rm_http_reply *reply)
     reply->is_passing = is_passing_code(code) || (code == 413 && reply->retry_after_ns > 0);
 }
 
-/* Failures that no second attempt mends. */
+/* Whether a failure is permanent, so that a retry is useless. */
 static bool is_lasting(CURLcode code)
 {
     static const CURLcode codes[] = {
@@ -614,7 +621,8 @@ static bool is_lasting(CURLcode code)
     return false;
 }
 
-/* libcurl quotes a proxy that it cannot read, with its credentials. */
+/* libcurl's own text is not used if it has an '@': it quotes an invalid proxy with its
+ * credentials. */
 static const char *words_of(const struct rm_http *http, CURLcode code)
 {
     bool is_clean = http->error[0] != '\0' && strchr(http->error, '@') == NULL;
@@ -632,7 +640,7 @@ static resmon_status explain(struct rm_http *http, const struct rm_http_request 
                           code == CURLE_SSL_ISSUER_ERROR || code == CURLE_SSL_CACERT_BADFILE;
     reply->code = 0;
     switch (code) {
-    case CURLE_UNSUPPORTED_PROTOCOL: /* of the URL, of the answer, or of where it sends us */
+    case CURLE_UNSUPPORTED_PROTOCOL: /* protocol of the URL, of the reply, or of a redirect */
         return reply->is_sent
                    ? rm_error(
                          RESMON_EFORMAT,
@@ -660,13 +668,14 @@ static void clear(struct rm_http_reply *reply)
     rm_buffer_clear(&reply->body);
 }
 
-/* NOSIGNAL keeps libcurl from holding SIGPIPE back itself. */
+/* CURLOPT_NOSIGNAL stops libcurl from blocking SIGPIPE, so the guard does that. */
 static bool run_guarded(struct rm_http *http, int64_t until_ns, CURLcode *ret_code)
 {
     struct rm_signal_guard guard;
     rm_signal_guard_begin(&guard);
     bool is_done = run(http, until_ns, ret_code);
-    bool is_sound = is_done && *ret_code == CURLE_OK; /* else libcurl may have found it first */
+    bool is_sound = is_done && *ret_code == CURLE_OK; /* after a failure, the cause may be a lost
+                                                         descriptor */
     if (!is_sound && are_lost(&http->connections)) {
         abandon(http);
     } else {
@@ -676,7 +685,7 @@ static bool run_guarded(struct rm_http *http, int64_t until_ns, CURLcode *ret_co
     return is_done;
 }
 
-/* The connections are made anew with the next exchange. */
+/* Creates what rm_http_rest() has closed. */
 static bool begin_connections(struct rm_http *http)
 {
     if (http->multi == NULL) {
@@ -687,7 +696,7 @@ static bool begin_connections(struct rm_http *http)
     return http->multi != NULL;
 }
 
-/* Whether a server has seen it, nobody knows. */
+/* The server may have received the request. */
 static resmon_status explain_loss(struct rm_http *http, const struct rm_http_request *request,
                                   struct rm_http_reply *reply)
 {
@@ -750,7 +759,7 @@ resmon_status rm_http_exchange(struct rm_http *http, const struct rm_http_reques
     }
     resmon_status status;
     if (begin_exchange()) {
-        rm_kept_hold_standard(); /* of its resolver, of a TLS library */
+        rm_kept_hold_standard(); /* while its resolver and the TLS library open files */
         status = transfer(http, request, deadline_ns, reply);
         rm_kept_release_standard();
     } else {
@@ -760,15 +769,15 @@ resmon_status rm_http_exchange(struct rm_http *http, const struct rm_http_reques
     }
     end_exchange();
     if (status == RESMON_OK) {
-        rm_buffer_puts(&reply->body, ""); /* a text, also of an answer without one */
+        rm_buffer_puts(&reply->body, ""); /* terminates the text, even if the reply is empty */
         status = reply->body.status;
     }
     return status;
 }
 
-/* ---- again ------------------------------------------------------------------------------ */
+/* ---- retries ---------------------------------------------------------------------------- */
 
-/* In [0, 1): so that a thousand ranks do not come back at once. */
+/* A random number in [0, 1): a thousand ranks must not retry at the same time. */
 static double random_share(struct rm_http *http)
 {
     http->random = http->random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
@@ -787,7 +796,7 @@ static int64_t pause_ns(struct rm_http *http, unsigned attempt, const struct rm_
     return wait_ns > reply->retry_after_ns ? wait_ns : reply->retry_after_ns;
 }
 
-/* What is left of the time; none when the program ends. */
+/* The remaining time; 0 if the program is exiting. */
 static int64_t left_ns(int64_t deadline_ns)
 {
     int64_t own_ns = rm_deadline_ns();
@@ -804,15 +813,15 @@ bool rm_http_pause(int64_t wait_ns, int64_t deadline_ns)
     for (int64_t now_ns; (now_ns = rm_clock_monotonic_ns()) < until_ns;) {
         int64_t pause = until_ns - now_ns < step_ns ? until_ns - now_ns : step_ns;
         if (left_ns(deadline_ns) <= 0 || rm_deadline_ns() != own_ns) {
-            return false; /* a deadline that is new: what is to come in the end needs its time */
+            return false; /* a new deadline: the requests at the end of the run need its time */
         }
         rm_condition_nap(pause);
     }
     return left_ns(deadline_ns) > 0;
 }
 
-/* At the end of a run nobody waits for a server that is not there: a second, once.  One that is
- * slow has all of the time. */
+/* The remaining time for retries of a failed exchange.  At the end of a run, retries of an
+ * unreachable server take one second at most.  A slow server may use all of the time. */
 static int64_t patience_ns(struct rm_http *http, const struct rm_http_reply *reply)
 {
     if (!reply->is_unreachable || rm_deadline_ns() == RM_DEADLINE_NONE) {
@@ -835,7 +844,7 @@ bool rm_http_wait(struct rm_http *http, unsigned attempt, const struct rm_http_r
     }
     wait_ns = wait_ns < most_ns ? wait_ns : most_ns;
     if (reply->retry_after_ns == 0 && wait_ns > rest_ns / 2) {
-        wait_ns = rest_ns / 2; /* the end is near: rather earlier than not at all */
+        wait_ns = rest_ns / 2; /* little time is left: an early retry is better than none */
     }
     if (attempt > http->retries || rest_ns <= wait_ns || rest_ns < LOOK_ROUND_MS * RM_NS_PER_MS) {
         return false;

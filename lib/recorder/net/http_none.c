@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* In place of net/http.c when the library is built without libcurl. */
+/* Replaces net/http.c in a library that is built without libcurl. */
 #include "net/http.h"
 
 #include "base/feature.h"

@@ -16,22 +16,22 @@
 /* ---- points and pairs in JSON -----------------------------------------------------------------
  */
 
-#define MOST_NODE_TAGS 64  /* a server takes 100 tags in a request */
-#define VALUE_BYTES    512 /* of a parameter or tag of ours */
+#define MOST_NODE_TAGS 64  /* a server accepts 100 tags in a request */
+#define VALUE_BYTES    512 /* of a parameter or tag of this library */
 
 static const char *comma(const struct rm_buffer *body)
 {
     return body->length > 0 && body->text[body->length - 1] == '[' ? "" : ",";
 }
 
-/* The end of a point, behind its value. */
+/* The part of a point after its value. */
 struct point_tail {
     char text[2 * RM_NUMBER_BYTES + 32];
     size_t length;
     double step, ms;
 };
 
-/* Without printf: of series, there is one for each row. */
+/* Without printf(), for speed: series have one for each row. */
 static void make_tail(struct point_tail *tail, int64_t t_ms, int64_t step)
 {
     static const char before[] = ",\"timestamp\":";
@@ -68,7 +68,7 @@ static void put_point(struct rm_buffer *body, const char *head, size_t head_leng
     rm_buffer_advance(body, (size_t)(at - begin));
 }
 
-/* A server refuses keys that come twice. */
+/* A server refuses duplicate keys. */
 static bool has_key(const struct rm_buffer *body, const char *clean_key)
 {
     char start[RM_MLFLOW_LONGEST_KEY + 16];
@@ -97,7 +97,7 @@ static void put_pair(struct rm_buffer *body, const char *key, const char *value)
 /* ---- the summary in requests --------------------------------------------------------------------
  */
 
-/* What is the same for all nodes. */
+/* Parameters that are the same for all nodes. */
 static void put_params(struct rm_buffer *body, const struct rm_mlflow_plan *plan)
 {
     static const struct {
@@ -131,7 +131,7 @@ static void put_node_tag(struct rm_buffer *body, int64_t node, const char *name,
     put_pair(body, key, value);
 }
 
-/* The facts of this process's own node. */
+/* Facts of the node of this process. */
 static void put_own_tags(struct rm_buffer *body, const struct rm_mlflow_plan *plan)
 {
     static const char *const facts[] = {"cpu_model", "cpus", "memory_bytes", "kernel", "os"};
@@ -160,7 +160,7 @@ static void put_tags(struct rm_buffer *body, const struct rm_mlflow_plan *plan)
     rm_buffer_puts(body, "]");
 }
 
-/* Keys are clean: nothing in them is to be escaped. */
+/* Keys are clean, so no escapes are needed. */
 static void put_summary_point(struct rm_buffer *body, const struct rm_mlflow_plan *plan,
                               const struct rm_mlflow_point *point)
 {
@@ -172,8 +172,8 @@ static void put_summary_point(struct rm_buffer *body, const struct rm_mlflow_pla
     put_point(body, head, (size_t)length, point->value, &tail);
 }
 
-#define MOST_PAIRS  (20 + MOST_NODE_TAGS) /* parameters and tags of ours in one request */
-#define LEAST_LIMIT 200                   /* of all in one request, of the servers that we know */
+#define MOST_PAIRS  (20 + MOST_NODE_TAGS) /* parameters and tags of this library in one request */
+#define LEAST_LIMIT 200                   /* values in a request that all known servers accept */
 
 static void make_summary(const struct rm_mlflow_plan *plan, struct rm_mlflow_cursor *cursor,
                          size_t most, struct rm_buffer *body)
@@ -204,8 +204,8 @@ static void make_summary(const struct rm_mlflow_plan *plan, struct rm_mlflow_cur
 /* ---- series in requests ------------------------------------------------------------------------
  */
 
-/* The step is the number of the row's last sample: it rises, also when rows merge between two
- * portions. */
+/* A point's step is the index of the row's last sample.  It rises even if rows are merged
+ * between two requests. */
 static void count_steps(const struct resmon_run *run, size_t row, struct rm_mlflow_cursor *cursor)
 {
     for (; cursor->step_row <= row; cursor->step_row++) {
@@ -220,7 +220,7 @@ static size_t series_points(const struct rm_mlflow_plan *plan)
     return (plan->row_end - plan->first_row) * plan->series_count;
 }
 
-/* Row by row, so that a request is a stretch of time.  False: there are no more points. */
+/* Row by row, so that a request covers an interval of time.  False: no more points. */
 static bool make_series(const struct rm_mlflow_plan *plan, struct rm_mlflow_cursor *cursor,
                         size_t most, struct rm_buffer *body)
 {
@@ -251,13 +251,13 @@ static bool make_series(const struct rm_mlflow_plan *plan, struct rm_mlflow_curs
 /* ---- the description of a run at MLflow ---------------------------------------------------------
  */
 
-#define LONGEST_NOTE 4900 /* bytes: MLflow 2 takes 5000 in a tag */
+#define LONGEST_NOTE 4900 /* bytes: MLflow 2 accepts 5000 in a tag */
 #define LARGEST_PAGE ((size_t)64 << 20)
-#define COLUMNS      90     /* the page shows without a scroll bar */
-#define AS_IS        "    " /* Markdown shows a line behind it with all its spaces */
+#define COLUMNS      90     /* width of the page without a scroll bar */
+#define AS_IS        "    " /* Markdown keeps all spaces of a line with this prefix */
 #define LAST         AS_IS "..\n"
 
-/* Line by line, up to the bound. */
+/* Adds whole lines up to the bound. */
 static void put_lines(struct rm_buffer *note, const char *text)
 {
     while (*text != '\0') {
@@ -273,7 +273,7 @@ static void put_lines(struct rm_buffer *note, const char *text)
     }
 }
 
-/* The brief report, as on a terminal; false: this build makes none, or there is no memory. */
+/* The brief report, as on a terminal; false: this build has no reports, or out of memory. */
 static bool make_note(const struct resmon_run *run, struct rm_buffer *body)
 {
     const struct rm_reader *reader = rm_reader();
@@ -295,8 +295,7 @@ static bool make_note(const struct resmon_run *run, struct rm_buffer *body)
     return has_note;
 }
 
-/* The whole report of a merged run, which has more to show than a tag takes; false as make_note().
- */
+/* The full report of a merged run, which does not fit into a tag; false: as in make_note(). */
 static bool make_page(const struct resmon_run *run, struct rm_buffer *body)
 {
     const struct rm_reader *reader = rm_reader();
@@ -311,14 +310,15 @@ static bool make_page(const struct resmon_run *run, struct rm_buffer *body)
 /* ---- items ------------------------------------------------------------------------------------
  */
 
-/* MLflow's "killed by user" is for an interrupt, and for a program that is gone. */
+/* MLflow's "killed by user" is used for an interrupt, and for a program that has disappeared. */
 static const char *status_of(const struct resmon_run *run)
 {
     const resmon_run_end end = rm_run_end(run);
     switch (end.reason) {
     case RESMON_END_FAILED:
         return "FAILED";
-    case RESMON_END_UNKNOWN: /* that others are observed no longer is the end of this run */
+    case RESMON_END_UNKNOWN: /* a stopped monitor of another process is the regular end of this
+                                run */
         return strcmp(run->info.state, "stopped") == 0 ? "FINISHED" : "KILLED";
     case RESMON_END_INTERRUPTED:
     case RESMON_END_KILLED:
@@ -334,7 +334,7 @@ static void put_document(struct rm_buffer *body, const struct resmon_run *run)
     body->status = body->status == RESMON_OK ? status : body->status;
 }
 
-/* False: the stage has nothing to send, or nothing more. */
+/* False: the stage has nothing (more) to send. */
 static bool make_item(const struct rm_mlflow_plan *plan, struct rm_mlflow_cursor *cursor,
                       size_t most, struct rm_buffer *body)
 {
@@ -388,7 +388,7 @@ resmon_status rm_mlflow_items_next(const struct rm_mlflow_plan *plan,
         [RM_MLFLOW_STAGE_NOTE] = RM_MLFLOW_NOTE,
         [RM_MLFLOW_STAGE_UPDATE] = RM_MLFLOW_UPDATE,
     };
-    /* Points of a stage that takes more than one request. */
+    /* Number of points, for stages that may take several requests. */
     const size_t points[RM_MLFLOW_STAGE_END] = {
         [RM_MLFLOW_STAGE_SUMMARY] = plan->point_count,
         [RM_MLFLOW_STAGE_SERIES] = series_points(plan),
@@ -415,7 +415,7 @@ resmon_status rm_mlflow_items_next(const struct rm_mlflow_plan *plan,
 
 /* ---- making a run ----------------------------------------------------------------------- */
 
-/* MLFLOW_RUN_CONTEXT: an object of texts. */
+/* MLFLOW_RUN_CONTEXT: a JSON object whose values are texts. */
 static void put_context(struct rm_buffer *body, const struct rm_mlflow_config *config)
 {
     struct rm_json *json = NULL;
@@ -449,7 +449,8 @@ resmon_status rm_mlflow_items_create(const struct rm_mlflow_config *config,
     put_pair(body, "mlflow.runName", clean);
     put_pair(body, "resmon.uuid", uuid);
     put_pair(body, "resmon.job", place->job);
-    put_context(body, config); /* goes before the rest */
+    put_context(body, config); /* takes precedence over the tags below, as the first of two equal
+                                  keys is used */
     put_pair(body, "mlflow.user", config->user);
     put_pair(body, "mlflow.source.name", is_script ? program : executable);
     put_pair(body, "mlflow.source.type", place->job[0] != '\0' ? "JOB" : "LOCAL");

@@ -49,7 +49,7 @@ void rm_mlflow_client_free(struct rm_mlflow_client *client)
 
 /* ---- answers ---------------------------------------------------------------------------- */
 
-/* Text without tags, on one line and bounded. */
+/* Reduces the reply to plain text: without tags, on one line, bounded. */
 static void plain_words(const struct rm_http_reply *reply, char words[SERVER_WORDS])
 {
     char text[SERVER_WORDS];
@@ -68,7 +68,7 @@ static void plain_words(const struct rm_http_reply *reply, char words[SERVER_WOR
     (void)rm_text_copy(words, SERVER_WORDS, text, out);
 }
 
-/* The server's message: of its JSON, or the text of its page. */
+/* The message of the server: from its JSON, or else the text of its page. */
 static void words_of(const struct rm_mlflow_client *client, char code[64], char words[SERVER_WORDS])
 {
     const struct rm_http_reply *reply = &client->reply;
@@ -82,7 +82,7 @@ static void words_of(const struct rm_mlflow_client *client, char code[64], char 
     rm_http_strike(client->http, words);
 }
 
-/* What a person can do about it. */
+/* A hint what the user can do about the failure. */
 static const char *remedy_for(int code, const char *error_code, const char *words)
 {
     if (code == 403 && strstr(words, "Invalid Host header") != NULL) {
@@ -108,7 +108,7 @@ static resmon_status status_of_code(int code)
     return code == 401 || code == 403 ? RESMON_EACCES : RESMON_EREMOTE;
 }
 
-/* An answer that is not 200 as a failure. */
+/* Converts a reply with another status than 200 to a failure. */
 static resmon_status refuse(struct rm_mlflow_client *client, const char *call)
 {
     char code[64];
@@ -146,7 +146,7 @@ static resmon_status exchange(struct rm_mlflow_client *client,
     return status;
 }
 
-/* A request to the call `name` of the server's interface. */
+/* Sends a request to the call `name` of the REST API. */
 static resmon_status call(struct rm_mlflow_client *client, const char *name,
                           const struct rm_http_request *how, int64_t deadline_ns)
 {
@@ -171,7 +171,7 @@ static resmon_status call(struct rm_mlflow_client *client, const char *name,
     return status;
 }
 
-/* GET of client->name. */
+/* Sends a GET of client->name. */
 static resmon_status get(struct rm_mlflow_client *client, int64_t deadline_ns)
 {
     const struct rm_http_request how = {.method = "GET"};
@@ -179,7 +179,7 @@ static resmon_status get(struct rm_mlflow_client *client, int64_t deadline_ns)
                                             : client->name.status;
 }
 
-/* POST of client->body to `name`; `is_single`: it is not repeated. */
+/* Sends a POST of client->body to `name`; `is_single`: it must not be repeated. */
 static resmon_status post(struct rm_mlflow_client *client, const char *name, bool is_single,
                           int64_t deadline_ns)
 {
@@ -192,7 +192,7 @@ static resmon_status post(struct rm_mlflow_client *client, const char *name, boo
     return body->status == RESMON_OK ? call(client, name, &how, deadline_ns) : body->status;
 }
 
-/* The begin of client->name or client->body. */
+/* Begins the text of client->name or client->body. */
 static struct rm_buffer *begin(struct rm_buffer *buffer, const char *text)
 {
     rm_buffer_clear(buffer);
@@ -200,7 +200,7 @@ static struct rm_buffer *begin(struct rm_buffer *buffer, const char *text)
     return buffer;
 }
 
-/* What a call returned; an answer other than 200 is a failure. */
+/* The result of a call; a reply with another status than 200 is a failure. */
 static resmon_status expect_200(struct rm_mlflow_client *client, resmon_status status,
                                 const char *name)
 {
@@ -227,7 +227,7 @@ static const struct rm_json *walk(const struct rm_json *json, const char *const 
     return json;
 }
 
-/* The text at a path of the answer; RESMON_EFORMAT when it is not there. */
+/* Reads the text at a path of the reply; RESMON_EFORMAT: it is missing. */
 static resmon_status read_reply(struct rm_mlflow_client *client, const char *const path[],
                                 char *target, size_t room)
 {
@@ -266,14 +266,15 @@ static resmon_status get_experiment(struct rm_mlflow_client *client, int64_t dea
     return get(client, deadline_ns);
 }
 
-/* What get_experiment() returned. */
+/* Takes the reply to get_experiment(). */
 static resmon_status take_experiment(struct rm_mlflow_client *client, resmon_status status)
 {
     status = expect_200(client, status, "experiments/get-by-name");
     return status == RESMON_OK ? read_experiment(client) : status;
 }
 
-/* Many ranks may create it together: the server refuses the second, which gets it then. */
+/* Many ranks may create the experiment at the same time.  The server accepts one request, and
+ * the other ranks then look it up. */
 static resmon_status create_experiment(struct rm_mlflow_client *client, int64_t deadline_ns)
 {
     static const char *const id[] = {"experiment_id", NULL};
@@ -317,7 +318,7 @@ static resmon_status find_experiment(struct rm_mlflow_client *client, int64_t de
 
 /* ---- the run ---------------------------------------------------------------------------- */
 
-/* Where an answer names the run. */
+/* Paths to the fields of the run in a reply. */
 struct run_paths {
     const char *id[5];
     const char *artifact_uri[5];
@@ -350,7 +351,7 @@ static resmon_status read_run(struct rm_mlflow_client *client, const struct run_
     return status;
 }
 
-/* Whether the answer to runs/get has the tag RM_MLFLOW_NOTE_TAG. */
+/* Whether the run in a reply to runs/get has the tag RM_MLFLOW_NOTE_TAG. */
 static bool read_note(const struct rm_json *answer)
 {
     bool has = false;
@@ -374,7 +375,7 @@ static resmon_status attach_run(struct rm_mlflow_client *client, int64_t deadlin
     return read_run(client, &one_run);
 }
 
-/* Leaves run_id empty when there is none: RESMON_OK all the same. */
+/* If no run is found, run_id stays empty, and the result is RESMON_OK. */
 static resmon_status search_run(struct rm_mlflow_client *client, const char *tag, const char *value,
                                 int64_t deadline_ns)
 {
@@ -405,12 +406,13 @@ static resmon_status try_create(struct rm_mlflow_client *client,
     resmon_status status =
         expect_200(client, post(client, "runs/create", true, deadline_ns), "runs/create");
     status = status == RESMON_OK ? read_run(client, &one_run) : status;
-    /* After no answer, and after a bad one, which may be a proxy's, it may be there. */
+    /* The run may exist after a missing reply, or after an invalid one, which may come from a
+     * proxy. */
     client->may_exist = client->may_exist || (status != RESMON_OK && client->reply.is_sent);
     return status;
 }
 
-/* Looks for what an earlier try may have made, by its tag. */
+/* Finds the run that an earlier attempt may have made, by its tag. */
 static resmon_status find_own(struct rm_mlflow_client *client,
                               const struct rm_mlflow_wanted *wanted, int64_t deadline_ns)
 {
@@ -424,7 +426,8 @@ static resmon_status find_own(struct rm_mlflow_client *client,
     return status;
 }
 
-/* Making a run is not repeatable: before each repetition one looks for what the last try left. */
+/* A request that makes a run must not be repeated blindly.  Before each retry, a run of the last
+ * attempt is looked for. */
 static resmon_status create_run(struct rm_mlflow_client *client,
                                 const struct rm_mlflow_wanted *wanted, int64_t deadline_ns)
 {
@@ -443,8 +446,8 @@ static resmon_status create_run(struct rm_mlflow_client *client,
     return status;
 }
 
-/* Looks for the job's run until `until_ns`, once at least; another rank may not have made it yet.
- */
+/* Looks for the job's run until `until_ns`, at least once, since another rank may not have made
+ * it yet. */
 static resmon_status await_run(struct rm_mlflow_client *client,
                                const struct rm_mlflow_wanted *wanted, int64_t until_ns,
                                int64_t deadline_ns)
@@ -498,8 +501,8 @@ resmon_status rm_mlflow_find_run(struct rm_mlflow_client *client,
     return status == RESMON_OK ? find_or_make(client, wanted, deadline_ns) : status;
 }
 
-/* Where many nodes share the run, the last point of a key may be of another: all points of the key
- * are fetched. */
+/* Reads all points of the key: if many nodes share the run, its last point may be of another
+ * node. */
 resmon_status rm_mlflow_has_point(struct rm_mlflow_client *client, const char *key, int64_t step,
                                   int64_t time_ms, int64_t deadline_ns, bool *ret_has)
 {
@@ -520,8 +523,8 @@ resmon_status rm_mlflow_has_point(struct rm_mlflow_client *client, const char *k
 
 /* ---- items ------------------------------------------------------------------------------ */
 
-/* The page of a login or of a proxy in the place of the server, with 200, is no yes.  An answer to
- * an artifact may be empty. */
+/* A page of a login or a proxy, sent instead of the reply of the server, may have the status
+ * 200; it is not accepted.  The reply to an upload of an artifact may be empty. */
 static resmon_status check_yes(struct rm_mlflow_client *client, resmon_status status,
                                const char *name, bool may_be_empty)
 {
@@ -532,8 +535,9 @@ static resmon_status check_yes(struct rm_mlflow_client *client, resmon_status st
     return rm_json_is_object(client->answer) ? RESMON_OK : no_server(client);
 }
 
-/* "mlflow-artifacts:/1/<run>/artifacts" is served by the tracking server itself; NULL: by others.
- * Nothing goes to another server: it would be shown our credentials. */
+/* The path of an artifact location that the tracking server itself serves:
+ * "mlflow-artifacts:/1/<run>/artifacts".  NULL: another server has it.  Nothing is sent to another
+ * server, which would get our credentials. */
 static const char *served_path(const struct rm_mlflow_client *client)
 {
     static const char *const schemes[] = {"mlflow-artifacts:/", "mlflow-artifacts:///"};
@@ -576,9 +580,9 @@ static resmon_status artifact_url(const struct rm_mlflow_client *client, const c
     return url->status;
 }
 
-/* "/srv/mlruns/0/<run>/artifacts", "file:///srv/...": a directory of a machine, which the client is
- * to write to itself; NULL: it is none.  Whatever the server says, only into the run's own place.
- */
+/* The directory of an artifact location to which the client writes itself:
+ * "/srv/mlruns/0/<run>/artifacts", "file:///srv/...".  NULL: the location is no directory.  For
+ * safety, only a directory of the run itself is accepted from the server. */
 static const char *directory_of(const struct rm_mlflow_client *client, size_t *ret_root)
 {
     const char *uri = client->artifact_uri;
@@ -591,7 +595,8 @@ static const char *directory_of(const struct rm_mlflow_client *client, size_t *r
         strcmp(uri + all - length, end) != 0) {
         return NULL;
     }
-    size_t root = all - (size_t)length; /* the experiment's directory; its own is above */
+    size_t root = all - (size_t)length; /* position of the experiment's directory name; the
+                                           artifact root is above */
     while (root > 0 && uri[root - 1] != '/') {
         root--;
     }
@@ -605,7 +610,7 @@ static resmon_status write_item(const struct rm_output *output, const void *item
     return rm_output_write(output, item->body, item->length);
 }
 
-/* As MLflow's own client: what is not there below the root is made. */
+/* Creates missing directories below the root, as MLflow's own client does. */
 static resmon_status save_artifact(const struct rm_mlflow_client *client,
                                    const struct rm_mlflow_item *item, const char *directory,
                                    size_t root)
@@ -657,7 +662,7 @@ static resmon_status put_artifact(struct rm_mlflow_client *client,
     return check_yes(client, status, "artifact", true);
 }
 
-/* {"run_id":"...", and what the item holds. */
+/* The body is {"run_id":"...", followed by the text of the item. */
 static resmon_status post_item(struct rm_mlflow_client *client, const struct rm_mlflow_item *item,
                                int64_t deadline_ns)
 {

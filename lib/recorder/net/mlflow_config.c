@@ -27,8 +27,9 @@ static bool is_given(const char *option)
     return option != NULL && option[0] != '\0';
 }
 
-/* The option, else the variable, else the text that is there; cut nowhere, cleaned nowhere.  After
- * a failure in `status`, nothing more is taken. */
+/* Takes the option, or the variable if the option is NULL.  If the text is missing or empty, the
+ * target keeps its value.  Texts are neither truncated nor cleaned.  After a failure in `status`,
+ * nothing is taken. */
 static void take(resmon_status *status, const char *option, const char *variable, char *target,
                  size_t room)
 {
@@ -48,8 +49,8 @@ static void take(resmon_status *status, const char *option, const char *variable
     }
 }
 
-/* A name and a number of an experiment say the same thing: of what the options say, the
- * environment, into which the mlflow package puts the number itself, says nothing else. */
+/* An experiment has a name or a number.  If the options have one of the two, the variable of the
+ * other one is ignored: the mlflow package sets MLFLOW_EXPERIMENT_ID itself. */
 static resmon_status take_texts(const resmon_mlflow_options *options,
                                 struct rm_mlflow_config *config)
 {
@@ -65,8 +66,7 @@ static resmon_status take_texts(const resmon_mlflow_options *options,
          sizeof config->workspace);
     take(&status, NULL, "MLFLOW_SYSTEM_METRICS_NODE_ID", config->node_id, sizeof config->node_id);
     take(&status, NULL, "MLFLOW_RUN_CONTEXT", config->context, sizeof config->context);
-    /* To text that is no UTF-8 the server answers with an internal error, which would be tried
-     * again. */
+    /* The server replies to invalid UTF-8 with an internal error, which would be retried. */
     char *const names[] = {config->experiment, config->run_name};
     for (size_t i = 0; i < RM_ARRAY_LEN(names); i++) {
         char clean[RM_MLFLOW_NAME_BYTES];
@@ -76,7 +76,7 @@ static resmon_status take_texts(const resmon_mlflow_options *options,
     return status;
 }
 
-/* ^[a-zA-Z0-9][\w\-]{0,255}$, as the server has it. */
+/* The pattern of the server: ^[a-zA-Z0-9][\w\-]{0,255}$ */
 bool rm_mlflow_is_id(const char *text)
 {
     size_t length = strlen(text);
@@ -117,7 +117,7 @@ static resmon_status check_texts(const struct rm_mlflow_config *config)
 
 #define LARGEST_CREDENTIALS 4096
 
-/* ~/.mlflow/credentials, as MLflow's client reads it. */
+/* Reads ~/.mlflow/credentials, like MLflow's client. */
 static void read_credentials_file(struct rm_secrets *secrets)
 {
     char path[1024];
@@ -142,8 +142,8 @@ static void read_credentials_file(struct rm_secrets *secrets)
     explicit_bzero(text, sizeof text);
 }
 
-/* What is given later wins: the file, the URI, the variables, the options.  Of a user without a
- * password nothing is used. */
+/* Later sources take precedence: the file, the URI, the variables, the options.  A user without
+ * a password is not used. */
 static resmon_status take_secrets(const resmon_mlflow_options *options, struct rm_secrets *secrets)
 {
     resmon_status status = RESMON_OK;
@@ -159,7 +159,7 @@ static resmon_status take_secrets(const resmon_mlflow_options *options, struct r
 
 /* ---- numbers and switches --------------------------------------------------------------- */
 
-/* As take(): an empty variable, and what comes after a failure in `status`, leave the value. */
+/* As take(): after a failure in `status`, or if the variable is empty, the value is kept. */
 static void read_switch(resmon_status *status, const char *variable, bool *is_on)
 {
     const char *text = secure_getenv(variable);
@@ -192,7 +192,7 @@ static void read_number(resmon_status *status, const char *variable, double low,
     }
 }
 
-/* Defaults are those of MLflow's client. */
+/* The defaults of MLflow's client. */
 struct variables {
     double retries, backoff_s, jitter_s, timeout_s, interval_s, samples;
     bool respects_retry_after, follows_redirects, is_insecure, has_series;
@@ -226,7 +226,7 @@ static void set_numbers(const resmon_mlflow_options *options, const struct varia
                         struct rm_mlflow_config *config)
 {
     config->flags = options->flags | (v->has_series ? RESMON_MLFLOW_SERIES : 0);
-    const char *azure = strstr(config->uri, "azureml"); /* in the name of the host */
+    const char *azure = strstr(config->uri, "azureml"); /* a part of the host name */
     bool is_azure = azure != NULL && azure < strchrnul(strstr(config->uri, "//") + 2, '/');
     size_t most = is_azure ? 200 : 1000;
     config->batch_metrics = options->batch_metrics != 0 ? options->batch_metrics : most;
@@ -238,11 +238,11 @@ static void set_numbers(const resmon_mlflow_options *options, const struct varia
     config->budget_ns = (int64_t)options->budget_ms * RM_NS_PER_MS;
 }
 
-/* ---- all of it -------------------------------------------------------------------------- */
+/* ---- the configuration ------------------------------------------------------------------- */
 
 static void name_user(struct rm_mlflow_config *config, const struct rm_secrets *secrets)
 {
-    /* Without a password the user of a URI may be a token. */
+    /* If there is no password, the user in a URI may be a token. */
     bool is_name = secrets->user[0] != '\0' && secrets->password[0] != '\0';
     const char *user = is_name ? secrets->user : secure_getenv("LOGNAME");
     user = user != NULL ? user : secure_getenv("USER");
@@ -317,12 +317,12 @@ static resmon_status settle_spool(const resmon_mlflow_options *options,
         return status;
     }
     status = rm_outfile_settle(expanded, config->spool);
-    /* A directory that cannot be written to is of no interest until something must be kept. */
+    /* The default directory need not be writable unless a run must be kept. */
     bool may_wait = status == RESMON_ENOENT || status == RESMON_EACCES;
     return options->spool == NULL && may_wait ? RESMON_OK : status;
 }
 
-/* Where nothing is sent, no server is needed, nor one that this library could reach. */
+/* If nothing is sent, no server is needed, and the URI may have a scheme that is not supported. */
 static resmon_status take_uri(const resmon_mlflow_options *options, struct rm_mlflow_config *config,
                               struct rm_secrets *secrets)
 {

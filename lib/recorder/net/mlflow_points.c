@@ -18,10 +18,10 @@
 
 /* ---- names ---------------------------------------------------------------------------------- */
 
-/* Bytes of a key that are kept for what stands around a part of it. */
+/* Bytes of a key that are reserved for the text around one part of it. */
 #define OTHER_ROOM   19 /* "system/resmon/run/" */
-#define FIGURE_ROOM  57 /* "system/resmon/scope/", a number and a value of scopes */
-#define COUNTER_ROOM 97 /* as FIGURE_ROOM, with the name of a performance counter */
+#define FIGURE_ROOM  57 /* "system/resmon/scope/", the number and the value name of a scope */
+#define COUNTER_ROOM 97 /* as FIGURE_ROOM, and the name of a performance counter */
 
 static char allowed(char byte)
 {
@@ -31,13 +31,14 @@ static char allowed(char byte)
     return is_letter || is_digit || strchr(others, byte) != NULL ? byte : '_';
 }
 
-/* A part that is empty, or means a directory to the server. */
+/* Whether a path segment is empty, or is a directory for the server ("." and ".."). */
 static bool is_step(const char *part, size_t length)
 {
     return length == 0 || (length <= 2 && part[0] == '.' && part[length - 1] == '.');
 }
 
-/* Steps are left out, also where only the cut makes a part one: "a/..b" as "a/..". */
+/* Removes segments for which is_step() is true, even if truncation makes them: "a/..b" to
+ * "a/..". */
 void rm_mlflow_clean_name(char *target, size_t room, const char *name)
 {
     size_t out = 0;
@@ -63,7 +64,7 @@ void rm_mlflow_clean_name(char *target, size_t room, const char *name)
     target[out] = '\0';
 }
 
-/* Adds "_2", "_3", ... to a name until none of the `count` others is equal. */
+/* Adds "_2", "_3", ... to a name until it differs from the `count` others. */
 static void make_unique(char *name, size_t room, const char *const *others, size_t count)
 {
     size_t length = strlen(name);
@@ -78,14 +79,14 @@ static void make_unique(char *name, size_t room, const char *const *others, size
     }
 }
 
-/* ---- building a plan: the first failure stays in its status ---------------------------------- */
+/* ---- building a plan ------------------------------------------------------------------------ */
 
 static void lack_memory(struct rm_mlflow_plan *plan)
 {
     plan->status = rm_error(RESMON_ENOMEM, "out of memory for MLflow");
 }
 
-/* NULL: no memory. */
+/* NULL: out of memory. */
 static void *take_memory(struct rm_mlflow_plan *plan, size_t count, size_t size)
 {
     void *memory = rm_arena_alloc(&plan->arena, count, size);
@@ -97,7 +98,7 @@ static void *take_memory(struct rm_mlflow_plan *plan, size_t count, size_t size)
 
 static const char *text_of(struct rm_mlflow_plan *plan, const char *format, ...) RM_PRINTF(2, 3);
 
-/* A text that lives as long as the plan; NULL: no memory. */
+/* Formats a text that lives as long as the plan; NULL: out of memory. */
 static const char *text_of(struct rm_mlflow_plan *plan, const char *format, ...)
 {
     char text[RM_MLFLOW_LONGEST_KEY + 64];
@@ -112,7 +113,7 @@ static const char *text_of(struct rm_mlflow_plan *plan, const char *format, ...)
     return copy;
 }
 
-/* A value that is not known, and a key for which there was no memory, are left out. */
+/* Adds a point unless its value is unknown, or memory for its key was lacking. */
 static void add_point(struct rm_mlflow_plan *plan, const char *key, double value, int64_t node)
 {
     if (key != NULL && isfinite(value)) {
@@ -126,7 +127,7 @@ static void add_own_point(struct rm_mlflow_plan *plan, const char *key, double v
     add_point(plan, key, value, plan->place.node_index);
 }
 
-/* Series beyond the bound are left out. */
+/* Adds a series, up to the bound of their number. */
 static void add_series(struct rm_mlflow_plan *plan, const char *key, size_t column,
                        const struct rm_view_row *row, double divisor)
 {
@@ -149,7 +150,8 @@ static void add_series(struct rm_mlflow_plan *plan, const char *key, size_t colu
 
 /* ---- series --------------------------------------------------------------------------------- */
 
-/* The machine's memory is a fact of the run, also where the machine was not sampled. */
+/* The total of which a metric is a part.  The machine's memory is a fact of the run even if the
+ * machine was not sampled. */
 static double whole_of(const struct resmon_run *run, const struct rm_metric *whole,
                        const char *instance)
 {
@@ -157,8 +159,8 @@ static double whole_of(const struct resmon_run *run, const struct rm_metric *who
                                           : rm_run_last_of(run, whole->id, instance);
 }
 
-/* The rows of views.def in `group`, each behind `prefix`; of a GPU that `instance` names, or of the
- * machine; `node` -1: of the run as a whole. */
+/* Adds the rows of views.def in `group`, with `prefix` before their keys: of a GPU, by its
+ * `instance`, or of the machine; of a node, or with `node` -1 of the whole run. */
 static void add_group(struct rm_mlflow_plan *plan, const char *group, const char *instance,
                       int64_t node, const char *prefix)
 {
@@ -167,7 +169,7 @@ static void add_group(struct rm_mlflow_plan *plan, const char *group, const char
     for (size_t at = 0; rm_view_next(RM_VIEW_MLFLOW, group, &at, &row);) {
         int64_t column = rm_run_column_of(run, row.metric->id, instance);
         column = node >= 0 ? rm_run_node_column(run, column, (size_t)node) : column;
-        /* NaN, or not above 0: there is nothing to show. */
+        /* Without a positive divisor (NaN: unknown), nothing is shown. */
         double divisor = row.of != NULL ? whole_of(run, row.of, instance) / 100.0 : row.divisor;
         bool is_there = column >= 0 && (instance == NULL || run->columns[column].n > 0);
         if (is_there && divisor > 0.0) {
@@ -178,7 +180,7 @@ static void add_group(struct rm_mlflow_plan *plan, const char *group, const char
     }
 }
 
-/* Of all nodes, and of the first ones, up to the bound. */
+/* Adds the series of the whole job, and of the first nodes, up to the bound. */
 static void add_merged_series(struct rm_mlflow_plan *plan)
 {
     add_group(plan, "node", NULL, -1, "job/");
@@ -190,7 +192,7 @@ static void add_merged_series(struct rm_mlflow_plan *plan)
     }
 }
 
-/* Slices ("2:0") have no name in MLflow. */
+/* Slices of a GPU ("2:0") have no name in MLflow. */
 static bool is_whole_gpu(const resmon_column *column)
 {
     return strcmp(column->metric, rm_metric_name(rm_metric_of(RM_GPU_UTIL))) == 0 &&
@@ -219,7 +221,7 @@ static void add_node_series(struct rm_mlflow_plan *plan, const char *node)
 #define ENERGY_POINTS 5
 #define MEGA          1e6
 
-/* Of a merged run the values of each node, as if each had sent its own. */
+/* The number of nodes of a merged run.  Each has its own values, as if it had sent them itself. */
 static size_t nodes_of(const struct resmon_run *run)
 {
     return run->node_count < MOST_NODES ? run->node_count : MOST_NODES;
@@ -248,8 +250,9 @@ static void add_run_points(struct rm_mlflow_plan *plan)
     }
 }
 
-/* A metric that the table of views does not name, with its instance ("node.fs.used_/home"): a
- * point, the total of a counter or the mean of a gauge, and a series behind `node` (NULL: none). */
+/* Adds a metric without a row in the table of views, with its instance ("node.fs.used_/home").
+ * A point has the total of a counter or the mean of a gauge.  A series has the prefix `node` (NULL:
+ * no series). */
 static void add_other(struct rm_mlflow_plan *plan, const struct rm_view_row *row, size_t index,
                       const char *node)
 {
@@ -281,7 +284,7 @@ static void add_others(struct rm_mlflow_plan *plan, const char *node)
     }
 }
 
-/* What is not known is left out. */
+/* Unknown values are left out. */
 static void add_energy_points(struct rm_mlflow_plan *plan)
 {
     const resmon_energy energy = rm_run_energy(plan->run);
@@ -306,7 +309,8 @@ static const char *const scope_values[SCOPE_VALUES] = {
     "wall_seconds",       "calls",          "cpu_seconds",     "thread_cpu_seconds",
     "rss_peak_megabytes", "read_megabytes", "write_megabytes", "energy_joules"};
 
-/* Of libpfm4's names, '/' is no step in a path; '-' is what MLflow's own names have as '_'. */
+/* Makes a name for MLflow: '/' in names of libpfm4 must not begin a path segment, and '-' is '_'
+ * in MLflow's own names. */
 static void counter_name(char target[RM_MLFLOW_COUNTER_BYTES], const resmon_run_counter *counter)
 {
     char text[RM_MLFLOW_COUNTER_BYTES - sizeof "_999999"];
@@ -319,9 +323,9 @@ static void counter_name(char target[RM_MLFLOW_COUNTER_BYTES], const resmon_run_
     rm_mlflow_clean_name(target, RM_MLFLOW_COUNTER_BYTES, text);
 }
 
-/* The names of a scope's values, and of the counters behind them: "instructions", "cache_misses",
- * and with the unit where they have one, "task_clock_seconds"; no two are equal.  Of a counter that
- * was not counted: "". */
+/* Names of the values of a scope, followed by those of the counters: "instructions",
+ * "cache_misses".  A counter with a unit has it in its name: "task_clock_seconds".  All names
+ * differ.  The name of a counter that was not counted is "". */
 struct value_names {
     const char *names[SCOPE_VALUES + RM_SCOPE_COUNTERS];
     char counters[RM_SCOPE_COUNTERS][RM_MLFLOW_COUNTER_BYTES];
@@ -341,7 +345,8 @@ static void name_values(const struct resmon_run *run, struct value_names *ret_na
     }
 }
 
-/* The path of a scope, cleaned, and short enough for a key with the name of a value behind it. */
+/* Writes the path of a scope, cleaned.  It is short enough for a key that ends with the name of
+ * a value. */
 static void scope_path(const struct rm_mlflow_plan *plan, size_t index,
                        char path[RM_MLFLOW_LONGEST_KEY])
 {
@@ -360,7 +365,7 @@ static void scope_path(const struct rm_mlflow_plan *plan, size_t index,
         char *slash;
         (void)rm_text_set(part, sizeof part, names[--depth]);
         while ((slash = strchr(part, '/')) != NULL) {
-            *slash = '_'; /* a slash in a name is no step in the tree */
+            *slash = '_'; /* a slash in a name does not separate scopes */
         }
         int added = snprintf(text + length, sizeof text - length, "%s%s", length > 0 ? "/" : "",
                              part[0] != '\0' ? part : "_");
@@ -419,7 +424,7 @@ static int longest_first(const void *a, const void *b)
     return first < second ? 1 : first > second ? -1 : by_index(a, b);
 }
 
-/* Of very many, the scopes that took longest, in the order of the run. */
+/* If there are too many scopes, the longest ones are taken, in the order of the run. */
 static void add_scopes(struct rm_mlflow_plan *plan)
 {
     const struct resmon_run *run = plan->run;
@@ -433,7 +438,7 @@ static void add_scopes(struct rm_mlflow_plan *plan)
     }
     for (size_t i = 0; i < run->scope_count; i++) {
         double wall_ns = run->scopes[i].wall_ns;
-        /* not NaN, which has no place in an order */
+        /* NaN cannot be sorted */
         ranked[i] = (struct ranked_scope){wall_ns > 0.0 ? wall_ns : 0.0, i};
     }
     qsort(ranked, run->scope_count, sizeof *ranked, longest_first);
@@ -467,7 +472,7 @@ struct rm_mlflow_place rm_mlflow_place_of(const struct rm_mlflow_config *config,
         rm_mlflow_clean_name(place.job, sizeof place.job, job);
     }
     if (config->node_index < 0 && !(index >= 0.0) && rank >= 0.0) {
-        place.node_index = (int64_t)fmin(rank, 1e9); /* steps of different nodes must differ */
+        place.node_index = (int64_t)fmin(rank, 1e9); /* the steps of nodes must differ */
     }
     bool is_shared = place.job[0] != '\0' || config->run_id[0] != '\0';
     if (is_shared && rank >= 0.0) {
@@ -489,8 +494,8 @@ void rm_mlflow_artifact_path(const struct rm_mlflow_config *config, int64_t node
     }
 }
 
-/* At most: of nodes, the wall time, the rows of the table of views, one for each column that the
- * table does not name, of energy and of scopes. */
+/* Upper bound of the number of points: values of nodes, the wall time, rows of the table of
+ * views, columns without a row there, energy, and scopes. */
 static size_t most_points(const struct resmon_run *run)
 {
     struct rm_view_row row;
@@ -533,7 +538,8 @@ resmon_status rm_mlflow_plan_init(struct rm_mlflow_plan *plan,
                                   const struct rm_mlflow_config *config,
                                   const struct resmon_run *run, int64_t after_ns)
 {
-    memset(plan, 0, sizeof *plan); /* large: no copy of it on the stack */
+    memset(plan, 0, sizeof *plan); /* no compound literal, which would be a large copy on the
+                                      stack */
     plan->config = config;
     plan->run = run;
     plan->last_stage = RM_MLFLOW_STAGE_END - 1;
@@ -557,7 +563,7 @@ void rm_mlflow_plan_free(struct rm_mlflow_plan *plan)
     rm_arena_free(&plan->arena);
 }
 
-/* ---- what is there already ---------------------------------------------------------------- */
+/* ---- points that MLflow already has -------------------------------------------------------- */
 
 int64_t rm_mlflow_end_ms(const struct resmon_run *run)
 {
@@ -579,8 +585,8 @@ void rm_mlflow_plan_skip_summary(struct rm_mlflow_plan *plan)
     }
 }
 
-/* Steps and times of a series rise: a point that is not behind the last one of MLflow was sent with
- * it or before. */
+/* Steps and times of a series rise.  So MLflow has all points up to the last one that it
+ * reports. */
 static void skip_series(struct rm_mlflow_plan *plan, const char *key, double step, double time_ms)
 {
     size_t length = strlen(key);
@@ -614,7 +620,8 @@ const struct rm_mlflow_point *rm_mlflow_plan_skip(struct rm_mlflow_plan *plan,
             if (strcmp(own, key) != 0) {
                 continue;
             }
-            /* Of a merged run the nodes are steps, sent in their order; MLflow names the last. */
+            /* In a merged run, steps are nodes, which are sent in order; MLflow reports the last
+             * one. */
             bool is_there = is_merged ? (double)point->step <= step : (double)point->step == step;
             bool is_of_run = (double)rm_mlflow_end_ms(plan->run) == time_ms;
             point->is_known = point->is_known || (is_there && is_of_run);

@@ -155,8 +155,8 @@ void rm_forked_prepare(void);
 /** Number of descendant processes whose scopes are in no run. */
 uint32_t rm_forked_lost(void);
 
-/** Sets the function that starts a monitor in a child, called by the thread of its first scope, in
- * at most 128 children.  It returns false if there is none. */
+/** Sets the function that starts a monitor in a child, called by the thread of its first scope,
+ * in at most 128 children.  It returns false if the child has no monitor. */
 void rm_forked_start_by(bool (*start)(void));
 
 /** Called at a scope while `resmon_scope_session` is RM_SCOPE_FORKED; afterwards it has another

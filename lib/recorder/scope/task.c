@@ -287,9 +287,9 @@ struct rm_ompt_result *rm_ompt_tool(void)
     return &result;
 }
 
-/* The runtime asks once, at its first use, which may be before a monitor exists: so the existence
- * of a monitor does not matter.  But a runtime has one tool.  ThreadSanitizer needs Archer, which
- * comes last, to know about barriers. */
+/* The runtime looks for a tool once, at its first use, which may be before a monitor exists.  So
+ * the existence of a monitor does not matter.  But a runtime has one tool.  ThreadSanitizer needs
+ * Archer, which comes last, to know about barriers. */
 static bool is_another_wanted(void)
 {
     const char *libraries = secure_getenv("OMP_TOOL_LIBRARIES");
@@ -298,7 +298,7 @@ static bool is_another_wanted(void)
            dlsym(RTLD_DEFAULT, "__tsan_init") != NULL;
 }
 
-/* Our function hides those of libraries behind it: they are called when ours declines. */
+/* Our function hides those of later libraries, which are called when ours declines. */
 static struct rm_ompt_result *ask_next(unsigned omp_version, const char *runtime_version)
 {
     struct rm_ompt_result *(*next)(unsigned, const char *) = NULL;

@@ -47,7 +47,7 @@ static void put_text(struct rm_buffer *buffer, const char *text)
     }
 }
 
-/* What is not known is empty. */
+/* Unknown numbers are empty. */
 static void put_number(struct rm_buffer *buffer, double number)
 {
     char text[RM_NUMBER_BYTES];
@@ -58,12 +58,12 @@ static void put_number(struct rm_buffer *buffer, double number)
 
 /* ---- texts ------------------------------------------------------------------------------ */
 
-/* The texts of a line that are no facts of the run. */
+/* Texts of a line that are not facts of the run. */
 struct texts {
     char timestamp[64], run_id[40], os[256], version[64];
 };
 
-/* codecarbon: local time, without its zone. */
+/* As codecarbon: local time, without the time zone. */
 static void set_timestamp(char timestamp[64], const struct resmon_run *run)
 {
     struct tm parts;
@@ -108,7 +108,7 @@ static double mean_of(const struct resmon_run *run, enum rm_metric_id metric)
     return stats != NULL ? stats->mean : RM_NAN;
 }
 
-/* Over all instances of a metric. */
+/* The mean over all instances of a metric. */
 static double mean_of_all(const struct resmon_run *run, enum rm_metric_id id)
 {
     const char *metric = rm_metric_name(rm_metric_of(id));
@@ -125,7 +125,7 @@ static double mean_of_all(const struct resmon_run *run, enum rm_metric_id id)
 
 /* ---- lines ------------------------------------------------------------------------------ */
 
-/* Of the machine, or of the process tree. */
+/* Energy and emissions of the machine, or of the process tree. */
 struct use {
     double cpu_j, ram_j, gpu_j, all_j, emissions_kg, water_l;
 };
@@ -146,7 +146,7 @@ static struct use use_of(const struct resmon_run *run, const resmon_energy *ener
 
 struct cell {
     const char *column;
-    const char *text; /* NULL: the number */
+    const char *text; /* NULL: the cell has the number */
     double number;
 };
 
@@ -166,7 +166,7 @@ static void put_row(struct rm_buffer *heading, struct rm_buffer *line, const str
     rm_buffer_puts(line, "\n");
 }
 
-/* codecarbon 3.3.0's columns, in the order of its file. */
+/* Writes the columns of codecarbon 3.3.0, in the order of its file. */
 static void put_cells(struct rm_buffer *heading, struct rm_buffer *line,
                       const struct resmon_run *run, bool is_process)
 {
@@ -174,7 +174,8 @@ static void put_cells(struct rm_buffer *heading, struct rm_buffer *line,
     const resmon_energy energy = rm_run_energy(run);
     const struct use use = use_of(run, &energy, is_process);
     const double s = (double)run->info.duration_ns / 1e9;
-    const double kwh = energy.pue / RM_JOULES_PER_KWH; /* of the facility, as codecarbon has them */
+    const double kwh = energy.pue / RM_JOULES_PER_KWH; /* includes the overhead of the facility,
+                                                          as in codecarbon */
     const char *name = rm_run_fact_text(run, "run", "name");
     bool is_cloud = energy.basis == RESMON_CARBON_BASIS_CLOUD;
     const struct cell cells[] = {

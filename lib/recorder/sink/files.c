@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Owns the sinks that write a run to a file: savers, which write all of it at the end, and now and
- * then if wanted, in one of the formats (format/, or the reader's); and the table that gets a line
- * for each sample as it comes.
+ * Owns the sinks that write a run to a file.  Savers write the whole run in a format (format/, or
+ * of the reader) at the end, and periodically if wanted.  The table gets a line for each sample
+ * when it is taken.
  */
 #include "sink/sinks.h"
 
@@ -25,7 +25,7 @@
 /* ---- savers ------------------------------------------------------------------------------- */
 
 struct target {
-    resmon_status (*begin)(const char *path); /* NULL: done */
+    resmon_status (*begin)(const char *path); /* NULL: done, or not needed */
     resmon_status (*save)(const resmon_run *run, const char *path);
     char path[RM_PATH_BYTES];
 };
@@ -86,10 +86,10 @@ resmon_status rm_saver_new(const struct rm_saver *saver, struct rm_sink *ret_sin
 
 /* ---- run documents ------------------------------------------------------------------------ */
 
-#define HEAD_BYTES 4096 /* has the facts of the run in it */
+#define HEAD_BYTES 4096 /* contains the facts of the run */
 
-/* The name of the fact stands in the document once, in its first part: in texts quotes are escaped.
- */
+/* Finds the process that wrote a document.  The first part of a document contains the key of the
+ * fact once only, as quotes in texts are escaped. */
 static bool find_writer(const char *head, struct rm_identity *ret_writer)
 {
     char text[RM_IDENTITY_TEXT_BYTES];
@@ -104,7 +104,7 @@ static bool find_writer(const char *head, struct rm_identity *ret_writer)
     return rm_identity_parse(text, ret_writer);
 }
 
-/* What this process has written there before an exec keeps a name. */
+/* Renames a document that this process wrote before an exec, so that it is not overwritten. */
 static resmon_status set_aside(const char *path)
 {
     struct rm_infile file;
@@ -134,7 +134,7 @@ resmon_status rm_json_sink_new(const resmon_json_options *options, struct rm_sin
     return rm_saver_new(&saver, ret_sink);
 }
 
-/* ---- what the reader writes --------------------------------------------------------------- */
+/* ---- formats of the reader --------------------------------------------------------------- */
 
 #define RM_SAVED(sink, options_of, what)                                                    \
     static resmon_status save_##sink(const resmon_run *run, const char *path)               \
@@ -197,10 +197,11 @@ static void begin_line(struct csv *csv, int64_t t_ns)
     rm_buffer_clear(&csv->line);
     rm_csv_put_seconds(&csv->line, t_ns);
     rm_buffer_add(&csv->line, ",", 1);
-    rm_csv_put_seconds(&csv->line, csv->start_realtime_ns + t_ns); /* a live run: no overflow */
+    rm_csv_put_seconds(&csv->line, csv->start_realtime_ns + t_ns); /* the run is live, so there
+                                                                      is no overflow */
 }
 
-/* A line that finds no room is counted, and the next one is tried. */
+/* A line that cannot be written is counted, and the next one is tried. */
 static resmon_status end_line(struct csv *csv)
 {
     rm_buffer_add(&csv->line, ",", 1);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Owns the delivery of a run to MLflow: as a sink while it lasts and at its end, and of a run that
- * is over.  A run that could not be sent stays in a run document, with the facts that a later push
+ * Owns the delivery of a run to MLflow: as a sink, during the run and at its end; and of a finished
+ * run.  A run that could not be sent is kept in a run document, with the facts that a later push
  * needs.
  */
 #include "sink/sinks.h"
@@ -26,28 +26,30 @@
 #include "net/mlflow_body.h"
 #include "os/outfile.h"
 
-/* Facts of a run, group "run": which run at MLflow it has begun. */
-#define FACT_UUID     "mlflow_uuid"     /* the tag resmon.uuid that it is made with */
-#define FACT_RUN      "mlflow_run"      /* the run that was made: its address for people */
-#define FACT_ATTACHED "mlflow_attached" /* the run that it was attached to, likewise */
-#define FACT_LEFT     "mlflow_left"     /* the artifact that only MLflow's package can write */
+/* Facts of a run, group "run", about its run at MLflow. */
+#define FACT_UUID     "mlflow_uuid"     /* tag resmon.uuid of the run at MLflow */
+#define FACT_RUN      "mlflow_run"      /* URL of the run that the sink made */
+#define FACT_ATTACHED "mlflow_attached" /* URL of the run to which the sink attached */
+#define FACT_LEFT     "mlflow_left"     /* artifact that only MLflow's package can write */
 
 #define LARGEST_BODY ((size_t)1 << 30)
-#define JOB_WAIT_NS  (RM_NS_PER_S * 20) /* for the run of a job, when it should be there */
+#define JOB_WAIT_NS  (RM_NS_PER_S * 20) /* for finding or making the run of a job */
 
-/* All that a delivery needs. */
+/* State of a delivery. */
 struct mlflow {
-    void (*note)(const char *key, const char *value); /* NULL: nobody wants to know */
+    void (*note)(const char *key, const char *value); /* NULL: facts are not kept */
     struct rm_mlflow_config config;
     struct rm_mlflow_client client;
     struct rm_mlflow_wanted wanted;
     struct rm_buffer create; /* wanted.body */
     struct rm_mlflow_place place;
-    struct rm_mlflow_plan plan; /* of the delivery under way */
+    struct rm_mlflow_plan plan; /* of the current delivery */
     struct rm_buffer body;
-    unsigned number;       /* among the sinks of this process, from 1; 0: of a run that is there */
-    int64_t sent_until_ns; /* series: the end of the last row that was sent */
-    size_t batch_metrics;  /* less than configured once the server found a request too large */
+    unsigned number;       /* number among the sinks of this process, from 1; 0: a finished run
+                              is sent */
+    int64_t sent_until_ns; /* of series: the end of the last row sent */
+    size_t batch_metrics;  /* reduced below the configured number after the server found a
+                              request too large */
 };
 
 /* ---- life ------------------------------------------------------------------------------- */
@@ -96,8 +98,9 @@ static resmon_status mlflow_new(const resmon_mlflow_options *options, struct mlf
     return RESMON_OK;
 }
 
-/* The second monitor of each process of a job (beside the monitor of RESMON, or after the first)
- * shares another run: all processes of a job are the same program. */
+/* Each further monitor of a process (beside the monitor of RESMON, or after the first one) has
+ * another run, which it shares with the monitors of the same number in the job.  All processes of a
+ * job are the same program. */
 static void number_job(const struct mlflow *mlflow, struct rm_mlflow_place *place)
 {
     char number[32];
@@ -124,7 +127,8 @@ static const char *fact_of(const resmon_run *run, const char *key)
     return fact != NULL && fact->kind == RM_FACT_TEXT ? fact->value : "";
 }
 
-/* False: it is of another server, or none.  Outside text: ids are checked. */
+/* Parses the URL of a run.  False: it belongs to another server, or is no such URL.  It is
+ * untrusted, so ids are checked. */
 static bool read_url(const char *uri, const char *url, struct rm_mlflow_url *ret_url)
 {
     size_t own = strlen(uri);
@@ -142,7 +146,7 @@ static bool read_url(const char *uri, const char *url, struct rm_mlflow_url *ret
            ret_url->run_id[0] != '\0';
 }
 
-/* How the run is made where there is none: settled once. */
+/* Decides once how the run is made if it does not exist. */
 static resmon_status settle_run(struct mlflow *mlflow, const resmon_run *run)
 {
     struct rm_mlflow_wanted *wanted = &mlflow->wanted;
@@ -169,11 +173,11 @@ static resmon_status settle_run(struct mlflow *mlflow, const resmon_run *run)
         .room = sizeof(((struct rm_mlflow_config *)0)->member), __VA_ARGS__ \
     }
 
-/* Texts that decide where results go and under which names.  Ids mean something to one server. */
+/* Texts that determine the run at MLflow and its names.  Ids are valid for one server only. */
 static const struct {
     const char *fact;
     size_t offset, room;
-    bool is_experiment; /* name and id of it go together */
+    bool is_experiment; /* the name and the id are used together */
     bool is_id;
 } settings[] = {
     SETTING("mlflow_experiment", experiment, .is_experiment = true),
@@ -188,7 +192,7 @@ static const struct {
 #define FACT_URI    "mlflow_uri"
 #define FACT_FLAGS  "mlflow_flags"
 #define FACT_NODE   "mlflow_node_index"
-#define FACT_NUMBER "mlflow_number" /* of this sink among those of its process */
+#define FACT_NUMBER "mlflow_number" /* number of this sink among those of its process */
 #define KEPT_FLAGS                                                                    \
     (RESMON_MLFLOW_SERIES | RESMON_MLFLOW_NO_ARTIFACT | RESMON_MLFLOW_MODEL_METRICS | \
      RESMON_MLFLOW_FINISH)
@@ -206,8 +210,8 @@ static void add_noted(struct noted *noted, const char *key, const char *value)
     }
 }
 
-/* For the push of a recording whose program is killed, or of a document that was not sent.  No
- * credential is among them: the URI has none. */
+/* Lists the settings for a push of a recording whose program is killed, or of a document that
+ * was not sent.  They contain no credentials, since the URI has none. */
 static void list_settings(const struct mlflow *mlflow, struct noted *noted)
 {
     const struct rm_mlflow_config *config = &mlflow->config;
@@ -243,7 +247,7 @@ static void note_settings(const struct mlflow *mlflow)
     }
 }
 
-/* 0: there is none. */
+/* 0: no such fact. */
 static uint64_t number_of(const resmon_run *run, const char *key)
 {
     const char *value = fact_of(run, key);
@@ -268,7 +272,7 @@ static void take_settings(struct mlflow *mlflow, const resmon_run *run)
         }
     }
     if (strspn(config->monitor, "monitor_0123456789/") != strlen(config->monitor)) {
-        config->monitor[0] = '\0'; /* it becomes a part of keys and paths */
+        config->monitor[0] = '\0'; /* untrusted, and a part of keys and paths */
     }
     config->flags |= number_of(run, FACT_FLAGS) & KEPT_FLAGS;
     if (config->node_index < 0 && fact_of(run, FACT_NODE)[0] != '\0' && node < INT32_MAX) {
@@ -277,8 +281,8 @@ static void take_settings(struct mlflow *mlflow, const resmon_run *run)
     mlflow->number = (unsigned)(number_of(run, FACT_NUMBER) % 1000);
 }
 
-/* The tag of a run that has none, the same in each push of it: otherwise an interrupted push could
- * not be continued. */
+/* Derives the tag of a run that has none.  It is the same at each push of the run: otherwise an
+ * interrupted push could not be continued. */
 static void derive_uuid(const resmon_run *run, char uuid[33])
 {
     const char *name = rm_run_node_name(run), *title = rm_run_title(run);
@@ -292,9 +296,9 @@ static void derive_uuid(const resmon_run *run, char uuid[33])
     }
 }
 
-/* Continues an earlier delivery of this run to the same server: in the run that it made, found by
- * its tag in its experiment, or in the run that it was attached to.  Options and the environment go
- * before.  False: the run was delivered by no sink before. */
+/* Prepares to continue an earlier delivery of this run to the same server.  The run that it made
+ * is found by its tag in its experiment; or the run that it was attached to is used.  Options and
+ * the environment take precedence.  False: no sink delivered the run before. */
 static bool take_up(struct mlflow *mlflow, const resmon_run *run)
 {
     struct rm_mlflow_config *config = &mlflow->config;
@@ -323,18 +327,19 @@ static bool take_up(struct mlflow *mlflow, const resmon_run *run)
     return has_uuid;
 }
 
-/* Monitors of this process in one run, each with keys of its own: the second would write over the
- * first one's values, and its parameters would be refused. */
+/* If several monitors of this process share a run, each further one gets keys of its own.
+ * Otherwise it would overwrite the values of the first one, and the server would refuse its
+ * parameters. */
 static void share_run(struct rm_mlflow_config *config)
 {
     static struct {
-        uint64_t run; /* a hash of its id; 0: free */
+        uint64_t run; /* hash of the run id; 0: free */
         unsigned monitors;
-    } runs[64]; /* atomic: no lock that a fork may find held */
+    } runs[64]; /* atomic, as a fork could leave a lock held */
     uint64_t run = rm_hash_bytes(RM_HASH_START, config->run_id, strlen(config->run_id)) | 1;
     unsigned number = 1;
     for (size_t i = 0; i < RM_ARRAY_LEN(runs) && config->run_id[0] != '\0'; i++) {
-        uint64_t found = 0; /* or the hash in this place */
+        uint64_t found = 0; /* after a failed exchange: the hash in this slot */
         if (__atomic_compare_exchange_n(&runs[i].run, &found, run, false, __ATOMIC_RELAXED,
                                         __ATOMIC_RELAXED) ||
             found == run) {
@@ -351,7 +356,8 @@ static void share_run(struct rm_mlflow_config *config)
     }
 }
 
-/* Where this run goes, for a recording whose program is killed. */
+/* Finds or makes the run at MLflow, and keeps its URL as a fact, for a recording whose program
+ * is killed. */
 static resmon_status find_run(struct mlflow *mlflow, int64_t deadline_ns)
 {
     const struct rm_mlflow_client *client = &mlflow->client;
@@ -376,7 +382,8 @@ static resmon_status find_run(struct mlflow *mlflow, int64_t deadline_ns)
 
 /* ---- sending a plan --------------------------------------------------------------------- */
 
-/* A request that was too large is made again in smaller portions; false: it cannot be smaller. */
+/* Makes the portions smaller if a request was too large; the caller makes the request again.
+ * False: no smaller portions. */
 static bool shrink(struct mlflow *mlflow, const struct rm_mlflow_item *item)
 {
     if (mlflow->client.reply.code != 413 || item->call != RM_MLFLOW_LOG_BATCH ||
@@ -387,8 +394,8 @@ static bool shrink(struct mlflow *mlflow, const struct rm_mlflow_item *item)
     return true;
 }
 
-/* Sends the items of a stage and those behind it, up to a failure; returns the first one.  The end
- * of the run is not held up by a document that the server refuses. */
+/* Sends the items of the stage `from` and of later stages, until a failure; returns the first
+ * failure.  If the server refuses an artifact, the run at MLflow is still ended. */
 static resmon_status send_items(struct mlflow *mlflow, enum rm_mlflow_stage from,
                                 int64_t deadline_ns)
 {
@@ -425,8 +432,8 @@ static bool sends_nothing(const struct mlflow *mlflow)
     return (mlflow->config.flags & RESMON_MLFLOW_SPOOL_ONLY) != 0;
 }
 
-/* Leaves out what the run has already of an earlier delivery: a store of files keeps equal points
- * twice. */
+/* Removes the points that the run already has from an earlier delivery: file stores keep
+ * duplicates. */
 static resmon_status skip_known(struct mlflow *mlflow, int64_t deadline_ns)
 {
     struct rm_mlflow_plan *plan = &mlflow->plan;
@@ -445,7 +452,7 @@ static resmon_status skip_known(struct mlflow *mlflow, int64_t deadline_ns)
     return status;
 }
 
-/* A plan of the whole run, with a description; to be freed. */
+/* Makes a plan of the whole run, with a description; the caller frees it. */
 static resmon_status make_plan(struct mlflow *mlflow, const resmon_run *run)
 {
     resmon_status status = settle_run(mlflow, run);
@@ -476,9 +483,9 @@ static resmon_status deliver(struct mlflow *mlflow, const resmon_run *run,
     return status;
 }
 
-/* ---- what was not sent -------------------------------------------------------------------- */
+/* ---- runs that were not sent --------------------------------------------------------------- */
 
-/* With the settings as facts, which a run that was over before the sink began does not have. */
+/* Saves the run with the settings as facts, which a run that ended before the sink began lacks. */
 static resmon_status save_document(const struct mlflow *mlflow, const resmon_run *run)
 {
     const char *path = mlflow->config.spool;
@@ -503,7 +510,7 @@ static resmon_status save_document(const struct mlflow *mlflow, const resmon_run
     return status;
 }
 
-/* Saves the run document at `spool`; the text of the failure names the command that sends it. */
+/* Saves the run document at `spool`; the error text has the command that sends it. */
 static resmon_status keep(const struct mlflow *mlflow, const resmon_run *run,
                           resmon_status why_status)
 {
@@ -528,13 +535,15 @@ static bool reports(const struct mlflow *mlflow)
     return mlflow->place.is_reporter;
 }
 
-/* Who made the run also describes and ends it, even where another process of the host reports. */
+/* The process that made the run also describes and ends it, even if another process of the host
+ * reports. */
 static enum rm_mlflow_stage first_stage(const struct mlflow *mlflow)
 {
     return reports(mlflow) ? RM_MLFLOW_STAGE_SUMMARY : RM_MLFLOW_STAGE_NOTE;
 }
 
-/* The run is made early, so that the other ranks find it; if that fails, there is time. */
+/* Makes the run early, so that the other ranks find it.  After a failure, the end of the run
+ * tries again. */
 static resmon_status start(void *context, const resmon_run *run)
 {
     struct mlflow *mlflow = context;
@@ -559,7 +568,7 @@ static resmon_status send_series(struct mlflow *mlflow, const resmon_run *run)
     if (status != RESMON_OK) {
         return status;
     }
-    plan->row_end = run->row_count - 1; /* the last one may still grow */
+    plan->row_end = run->row_count - 1; /* the last row may still grow */
     plan->last_stage = RM_MLFLOW_STAGE_SERIES;
     status = find_run(mlflow, deadline_ns);
     if (status == RESMON_OK && plan->first_row < plan->row_end) {
@@ -572,7 +581,8 @@ static resmon_status send_series(struct mlflow *mlflow, const resmon_run *run)
     return status;
 }
 
-/* Series while it runs: whole rows that are new.  What fails comes with the next, or at the end. */
+/* Sends series during the run: complete rows that are new.  Rows of a failed request are sent by
+ * the next snapshot, or at the end. */
 static resmon_status snapshot(void *context, const resmon_run *run)
 {
     struct mlflow *mlflow = context;
@@ -599,7 +609,7 @@ static resmon_status stop(void *context, const resmon_run *run)
     return status == RESMON_OK ? RESMON_OK : keep(mlflow, run, status);
 }
 
-/* Such a fact is put down while the run lasts. */
+/* Sets the function that adds facts to the run while it lasts. */
 static void take_note(void *context, void (*note)(const char *key, const char *value))
 {
     ((struct mlflow *)context)->note = note;
@@ -632,7 +642,7 @@ resmon_status rm_mlflow_sink_new(const resmon_mlflow_options *options, struct rm
     return RESMON_OK;
 }
 
-/* ---- of a run that is there ------------------------------------------------------------- */
+/* ---- a finished run -------------------------------------------------------------------- */
 
 resmon_status rm_mlflow_push(const resmon_run *run, const resmon_mlflow_options *options)
 {
@@ -641,7 +651,7 @@ resmon_status rm_mlflow_push(const resmon_run *run, const resmon_mlflow_options 
     if ((options->flags & RESMON_MLFLOW_SPOOL_ONLY) != 0) {
         return rm_error(RESMON_EINVAL, "a push sends a run to MLflow: it cannot be spool_only");
     }
-    unkept.flags |= RESMON_MLFLOW_NO_SPOOL; /* the run is in a file, or in the caller's hands */
+    unkept.flags |= RESMON_MLFLOW_NO_SPOOL; /* the run is in a file or in the caller's memory */
     resmon_status status = mlflow_new(&unkept, &mlflow);
     if (mlflow == NULL) {
         return status;
@@ -650,7 +660,7 @@ resmon_status rm_mlflow_push(const resmon_run *run, const resmon_mlflow_options 
     status = settle_run(mlflow, run);
     if (status == RESMON_OK) {
         struct rm_mlflow_wanted *wanted = &mlflow->wanted;
-        /* Who else sends documents of the job's ranks may be about to make its run. */
+        /* Another process that pushes documents of ranks of this job may be making its run. */
         wanted->way = RM_MLFLOW_LOOK;
         wanted->wait_ns = is_of_sink && !wanted->is_first ? JOB_WAIT_NS : 0;
         mlflow->client.wants_points = true;

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* In place of sink/mlflow.c when the library is built without JSON, which the answers of MLflow
- * need.
- */
+/* Replaces sink/mlflow.c in a library that is built without JSON, which replies of MLflow need. */
 #include "sink/sinks.h"
 
 #include "base/feature.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Owns the sink that puts a run's figures to a Prometheus Pushgateway.
+ * Owns the sink that puts the metrics of a run to a Prometheus Pushgateway.
  */
 #define _GNU_SOURCE /* explicit_bzero */
 #include "sink/sinks.h"
@@ -35,8 +35,8 @@ struct pushgateway {
 
 /* ---- the group -------------------------------------------------------------------------- */
 
-/* Groups stay until somebody deletes them: what names one is the place of the process in its job,
- * not its process id, where there is a job. */
+/* A gateway keeps groups until they are deleted.  So in a job, a group is identified by the
+ * place of its process in the job, not by the process id. */
 static const char *const own_labels[] = {"node", "job_id", "rank"};
 
 static resmon_status add_own_labels(struct pushgateway *push, const resmon_run *run,
@@ -76,7 +76,7 @@ static resmon_status make_url(struct pushgateway *push, const resmon_run *run)
 
 /* ---- operations ------------------------------------------------------------------------- */
 
-/* What the gateway said, on one line. */
+/* Makes a failure with the gateway's message, on one line. */
 static resmon_status refuse(const struct pushgateway *push)
 {
     char words[160];
@@ -88,7 +88,7 @@ static resmon_status refuse(const struct pushgateway *push)
                     rm_http_route(push->http), code, words[0] != '\0' ? ": " : "", words);
 }
 
-/* PUT replaces the group as a whole, so that it may be repeated. */
+/* PUT replaces the whole group, so it may be repeated. */
 static resmon_status push_run(void *context, const resmon_run *run)
 {
     struct pushgateway *push = context;
@@ -128,7 +128,7 @@ static void close_sink(void *context)
     rm_free(push);
 }
 
-/* ---- making one ------------------------------------------------------------------------- */
+/* ---- creation --------------------------------------------------------------------------- */
 
 static resmon_status open_client(struct pushgateway *push,
                                  const resmon_pushgateway_options *options,

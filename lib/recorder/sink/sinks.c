@@ -68,7 +68,7 @@ const struct rm_sink_kind *rm_sink_kind_find(const char *name)
     return NULL;
 }
 
-/* The length of the longest ending in `endings` that a name has; 0: none. */
+/* Length of the longest ending of the name that is in `endings`; 0: none. */
 static size_t length_of_ending(const char *path, const char *endings)
 {
     size_t best = 0;
@@ -157,7 +157,7 @@ resmon_status rm_sink_make(const struct rm_sink_kind *kind, const void *given,
     return status;
 }
 
-/* ---- runs that are over ------------------------------------------------------------------- */
+/* ---- finished runs ------------------------------------------------------------------------- */
 
 static resmon_status deliver(const struct rm_sink *sink, const resmon_run *run)
 {

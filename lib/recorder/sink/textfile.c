@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Owns the sink that keeps a file of a run's last values for the textfile collector of
- * node_exporter, and removes it in the end.
+ * Owns the sink that keeps the last values of a run in a file for the textfile collector of
+ * node_exporter, and removes the file at the end.
  */
 #include "sink/sinks.h"
 
@@ -20,9 +20,9 @@
 
 struct textfile {
     struct rm_labels labels;
-    unsigned slot; /* among the sinks of this process that are there now */
+    unsigned slot; /* number among the open sinks of this process */
     uint64_t flags;
-    bool is_written; /* `path` is a file of ours */
+    bool is_written; /* this sink has written the file at `path` */
     char directory[RM_PATH_BYTES];
     char path[RM_PATH_BYTES];
     struct rm_outfile file;
@@ -30,8 +30,9 @@ struct textfile {
 
 /* ---- the file's name -------------------------------------------------------------------- */
 
-/* Two sinks of one process at the same time have a file each; one after the other, the same. */
-static uint64_t slots; /* atomic; the last is shared by all beyond */
+/* Sinks of a process that are open at the same time have different files.  A later sink uses a
+ * free slot, and so the same file, again. */
+static uint64_t slots; /* atomic bits; further sinks share the last slot */
 
 static unsigned take_slot(void)
 {
@@ -53,7 +54,7 @@ static void give_slot(unsigned slot)
     (void)__atomic_fetch_and(&slots, ~(UINT64_C(1) << slot), __ATOMIC_RELAXED);
 }
 
-/* A fact as a part of a file name, or `otherwise`. */
+/* Makes a part of a file name from a fact, or from `otherwise`. */
 static void set_part(char part[PART_BYTES], const char *fact, const char *otherwise)
 {
     static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789.-";
@@ -111,7 +112,8 @@ static resmon_status write_file(struct textfile *textfile, const resmon_run *run
     return rm_outfile_rename(&textfile->file);
 }
 
-/* Old values without a timestamp would be taken for new ones: after a failure there are none. */
+/* The values have no timestamp, so old ones would look current.  After a failure the file is
+ * removed. */
 static resmon_status refresh(void *context, const resmon_run *run)
 {
     struct textfile *textfile = context;
@@ -148,9 +150,10 @@ static void close_sink(void *context)
     rm_free(textfile);
 }
 
-/* ---- making one ------------------------------------------------------------------------- */
+/* ---- creation --------------------------------------------------------------------------- */
 
-/* Absolute, as the program may change its directory; looked at now, by a file that may be there. */
+/* Makes the directory absolute, since the program may change its working directory.  It is
+ * checked now, with a file name in it. */
 static resmon_status settle(struct textfile *textfile, const char *directory)
 {
     static const char name[] = "/resmon.prom";

@@ -62,7 +62,7 @@ bool rm_fault_weights_hold(struct rm_fault_weights *weights, enum rm_rss_part pa
 
 /* ---- growth to divide ------------------------------------------------------------------- */
 
-/* Freed memory needs no sample. */
+/* Takes a reading of the RSS.  Growth that was freed again needs no sample. */
 static void look(struct rm_rss_rises *rises, uint64_t rss)
 {
     uint64_t fallen = rss < rises->last ? rises->last - rss : 0;
@@ -78,9 +78,10 @@ static bool is_huge(const struct rm_fault_weights *weights, const struct rm_held
     return held->page_bytes > weights->page_bytes;
 }
 
-/* Pages that faults can have mapped.  Small pages of a file come about sixteen per fault.  Growth
- * before this reading may belong to faults without a sample, up to one period of them.  Much more
- * came otherwise, by mmap(MAP_POPULATE), or in huge pages, which would have had a sample. */
+/* Bytes of pages that faults may have mapped.  A fault in a file mapping maps about sixteen
+ * small pages.  Growth before this reading may belong to faults without a sample, up to one period
+ * of them.  Much more growth has another cause: mmap(MAP_POPULATE), or huge pages, whose faults
+ * would have a sample. */
 static uint64_t at_hand(const struct rm_fault_weights *weights, enum rm_rss_part part)
 {
     const struct rm_rss_rises *rises = &weights->rises[part];
@@ -105,7 +106,7 @@ static struct bounds bounds_of(const struct rm_fault_weights *weights, enum rm_r
                                : (struct bounds){0.0, faults * (double)most_each};
 }
 
-/* Faults after the last sample have none yet: fewer than a period. */
+/* Faults after the last sample, fewer than a period, have no sample yet. */
 static double behind_the_last(const struct rm_fault_weights *weights, enum rm_rss_part part)
 {
     double most = 0.0;

@@ -28,7 +28,7 @@
 #define PIECE_BYTES  65536U
 #define LOOK_NS      (50 * RM_NS_PER_MS) /* interval between checks of its growth */
 
-/* As in the file; of overlapping pieces the later one is valid. */
+/* A piece of code as in the file; of overlapping pieces the later one is valid. */
 struct piece {
     uint64_t start, bytes;
     const char *name;
@@ -137,9 +137,9 @@ static uint32_t own_number(uint32_t pid, const struct rm_root *root)
     return (uint32_t)number;
 }
 
-/* The process may replace the file or its directory by a link to a file that it cannot read itself:
- * only a file below its own root that is no link is opened.  O_NONBLOCK avoids waiting for a pipe.
- */
+/* The process may replace the file or its directory by a link to a file that it cannot read
+ * itself.  So only a file below its own root is opened, and no link.  O_NONBLOCK avoids waiting for
+ * a pipe. */
 static int open_below(int directory, const char *path)
 {
     static const int flags = O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK;

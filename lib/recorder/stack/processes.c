@@ -382,7 +382,7 @@ static void look_at_hidden(void *context, struct rm_space *space)
         return;
     }
     if (rm_process_life_of(space->pid, INT64_MAX) == RM_PROCESS_IS_OVER) {
-        rm_hidden_read_clock(space); /* of a process that nobody has waited for */
+        rm_hidden_read_clock(space); /* the process has ended, but was not waited for */
         reveal(hidden, space);
         end(hidden, space);
     } else {

@@ -68,7 +68,7 @@ struct rm_hidden {
     uint32_t being_checked; /* process whose threads are visited */
 };
 
-/** Reads the CPU clock of a process that lives, or that nobody has waited for. */
+/** Reads the CPU clock of a process that lives, or has ended but was not waited for. */
 void rm_hidden_read_clock(struct rm_space *space);
 
 /** Called when the kernel reports the end of a process. */

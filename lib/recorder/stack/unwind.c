@@ -16,8 +16,9 @@
 
 /*
  * libunwind's interface for other processes is used: it gets memory, registers and unwind tables
- * from callbacks. The local interface asks the loader for tables.  The loader's lock may be held
- * by a thread waiting for the allocator, whose lock may be held by the interrupted thread.
+ * from callbacks.  The local interface gets tables from the loader, under the loader's lock.  A
+ * thread that holds this lock may wait for the allocator, whose lock may be held by the interrupted
+ * thread.
  */
 #define TEXT_(x) #x
 #define TEXT(x)  TEXT_(x)
@@ -55,7 +56,7 @@ _Static_assert(sizeof(unw_cursor_t) <= sizeof((struct rm_unwind *)NULL)->cursor,
 
 static unw_addr_space_t space;
 
-/* ---- what libunwind asks for ------------------------------------------------------------ */
+/* ---- callbacks of libunwind ------------------------------------------------------------- */
 
 static int access_memory(unw_addr_space_t of, unw_word_t address, unw_word_t *value, int is_write,
                          void *argument)
