@@ -11,11 +11,11 @@
 #include "metric/metric.h"
 #include "os/outfile.h"
 
-/* What a line holds of each column, and what the file of columns says of it. */
+/* A cell that each line has for each column, and its description in the file of columns. */
 struct cell {
     const char *suffix;
     int series;
-    int32_t kind; /* of the columns that have it */
+    int32_t kind; /* kind of the columns that have this cell */
     const char *meaning;
 };
 
@@ -42,7 +42,7 @@ static const struct layout layout_streamed = {streamed, sizeof streamed / sizeof
 static const struct layout layout_whole = {whole, sizeof whole / sizeof *whole,
                                            "time_s,unix_time_s,end_s,samples"};
 
-/* What is known of the columns that are not metrics. */
+/* Descriptions of the columns that are not metrics. */
 static const struct {
     const char *name, *unit, *meaning;
 } other_columns[] = {
@@ -55,7 +55,7 @@ static const struct {
 
 /* ---- pieces of text --------------------------------------------------------------------- */
 
-/* A cell of several parts, quoted where it has to be. */
+/* Writes a cell of several parts, quoted if necessary. */
 static void put_parts(struct rm_buffer *line, const char *const *parts, size_t count)
 {
     bool is_plain = true;
@@ -196,7 +196,7 @@ static resmon_status save_columns(const struct resmon_run *run, const struct lay
 
 /* ---- a whole run ------------------------------------------------------------------------ */
 
-/* Tags from `*next` on that are older than `until_ns`, joined. */
+/* Writes the tags from `*next` on that are older than `until_ns`, joined. */
 static void put_tags(struct rm_buffer *line, const struct resmon_run *run, size_t *next,
                      int64_t until_ns)
 {

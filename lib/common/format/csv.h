@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Owns tables of samples as comma-separated values: of a whole run, or line by line as the samples
- * come; and the file beside them that describes their columns.
+ * Owns tables of samples as comma-separated values (CSV): for a whole run, or line by line during
+ * the run. Also owns the file that describes the columns.
  */
 #ifndef RM_FORMAT_CSV_H
 #define RM_FORMAT_CSV_H
@@ -20,13 +20,13 @@ resmon_status rm_csv_save(const struct resmon_run *run, const char *path);
 void rm_csv_put_head(struct rm_buffer *line, const struct resmon_run *run);
 void rm_csv_put_seconds(struct rm_buffer *line, int64_t ns);
 
-/** With the comma before it; NaN is empty. */
+/** Writes a comma and a number; NaN is an empty field. */
 void rm_csv_put_number(struct rm_buffer *line, double number);
 
-/** A field of free text, quoted where it must be. */
+/** Writes a field of free text, quoted if necessary. */
 void rm_csv_put_text(struct rm_buffer *line, const char *text);
 
-/** Writes the file beside the table at `path` that describes its columns. */
+/** Writes the file that describes the columns of the table at `path`, beside this table. */
 resmon_status rm_csv_save_columns(const struct resmon_run *run, const char *path);
 
 #endif

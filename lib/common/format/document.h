@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Owns the run document: a run as JSON (format "resmon-run", described by resmon-run.schema.json),
- * written in pieces so that memory stays small, atomically; and read back into an equal run.
+ * Owns the run document: a run as JSON (format "resmon-run", described by resmon-run.schema.json).
+ * It is written atomically, in pieces so that memory use stays small, and read back into an equal
+ * run.
  */
 #ifndef RM_FORMAT_DOCUMENT_H
 #define RM_FORMAT_DOCUMENT_H
@@ -15,7 +16,7 @@
 /** Writes `run` to `path` (expanded by the caller). */
 resmon_status rm_document_save(const struct resmon_run *run, const char *path);
 
-/** Writes the document of `run` to `path` with mode 0600: it is for its owner alone. */
+/** Writes the document of `run` to `path` with mode 0600, for its owner alone. */
 resmon_status rm_document_save_private(const struct resmon_run *run, const char *path);
 
 /** Adds the document of `run` to a buffer. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Owns "profile" of a run document: the stacks of a run, written and read back.  Numbers that
- * others follow as indexes are checked, as everywhere in a document.
+ * Owns "profile" of a run document: the stacks of a run, written and read back. Numbers used as
+ * indexes are checked, as everywhere in a document.
  */
 #include <math.h>
 #include <stdio.h>
@@ -45,14 +45,14 @@ static void put_modules(struct rm_json_writer *writer, const struct resmon_run *
 
 /* ---- places ----------------------------------------------------------------------------- */
 
-/* Names come from files of any kind: cleaned, and cut. */
+/* Names come from untrusted files, so they are cleaned and cut. */
 static uint32_t text_of(struct rm_intern *texts, const char *text)
 {
     char clean[TEXT_BYTES];
     return rm_intern(texts, clean, rm_text_set(clean, sizeof clean, text));
 }
 
-/* The rows, and their texts, each once. */
+/* Makes the rows of places, and the list of their distinct texts. */
 static struct rm_place_row *make_rows(const struct rm_run_profile *profile, struct rm_intern *texts)
 {
     struct rm_place_row *rows = rm_alloc(profile->place_count + 1, sizeof *rows);
@@ -317,7 +317,7 @@ static resmon_status read_places(struct reader *reader, const struct rm_json *pr
 
 /* ---- stacks ----------------------------------------------------------------------------- */
 
-/* The frames of one stack; `part` and `index` say whose, for messages. */
+/* Reads the frames of one stack; `part` and `index` identify the stack in messages. */
 static resmon_status read_frames(struct reader *reader, const struct rm_json *array,
                                  const char *part, size_t index, uint32_t *ret_depth)
 {
@@ -362,7 +362,7 @@ static resmon_status read_heads(struct reader *reader, const struct rm_json *sta
     return status;
 }
 
-/* Errors that are not told are of samples that weigh the same. */
+/* Missing standard errors are computed as if all samples had the same weight. */
 static void guess_errors(struct rm_run_profile *target)
 {
     for (size_t i = 0; i < target->stack_count * RM_STACK_KINDS; i++) {
@@ -390,7 +390,7 @@ static resmon_status read_weight(struct reader *reader, const struct rm_json *ob
     return status;
 }
 
-/* Errors come last. */
+/* Standard errors are read last. */
 static resmon_status read_weights(struct reader *reader, const struct rm_json *stacks)
 {
     resmon_status status = RESMON_OK;
@@ -428,7 +428,8 @@ static resmon_status read_peak_thread(struct reader *reader, const struct rm_jso
     if (status != RESMON_OK) {
         return status;
     }
-    /* What was stored, and not what was said first: a hostile document has a key twice. */
+    /* Checks the stored value and not the first value of the key: a hostile document may contain a
+     * key twice. */
     if (rm_json_get(object, "scope") == NULL || thread->scope < -1 ||
         thread->scope >= (int64_t)reader->run->scope_count) {
         return rm_error(RESMON_EFORMAT, "profile.peak.threads[%zu].scope is out of range", index);
@@ -473,7 +474,7 @@ static resmon_status read_peak(struct reader *reader, const struct rm_json *prof
 
 /* ---- together --------------------------------------------------------------------------- */
 
-/* Frames of all stacks, and of the threads at the peak. */
+/* Number of frames of all stacks, and of the threads at the peak. */
 static size_t count_frames(const struct rm_json *profile)
 {
     const struct rm_json *stacks = rm_json_get(rm_json_get(profile, "stacks"), "frames");
@@ -495,7 +496,7 @@ static resmon_status make_room(struct reader *reader, const struct rm_json *prof
     return reader->profile->frames != NULL ? RESMON_OK : rm_run_out_of_memory();
 }
 
-/* In this order: indexes are of what was read before. */
+/* The order matters: indexes refer to parts that were read before. */
 static resmon_status (*const parts[])(struct reader *reader, const struct rm_json *profile) = {
     make_room, read_kinds, read_modules, read_texts, read_places, read_stacks, read_peak,
 };

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Run document -> run.  A document is outside input: what is missing or of another type is left
- * empty or NaN, and a number that its type cannot hold is 0.  Two parts may be missing in documents
- * of other programs and are computed: statistics, and all series of a column but "last".
+ * Run document -> run. A document is untrusted input. A member that is missing or of another type
+ * is left empty or NaN; a number that its type cannot represent becomes 0. Documents of other
+ * programs may lack two parts, which are then computed: statistics, and all series of a column
+ * except "last".
  */
 #include <math.h>
 #include <stdlib.h>
@@ -65,7 +66,7 @@ static void read_fact(struct resmon_run *run, const char *group, const struct rm
     fact->kind = value != NULL ? RM_FACT_TEXT : RM_FACT_NUMBER;
     if (value == NULL) {
         if (!isfinite(numeric) || fabs(numeric) >= RM_FACT_NUMBER_LIMIT) {
-            return; /* this library writes no such number */
+            return; /* this library never writes such a number */
         }
         rm_facts_print_number(numeric, number);
         value = number;
@@ -151,7 +152,7 @@ static resmon_status read_columns(struct resmon_run *run, const struct rm_json *
     for (size_t i = 0; status == RESMON_OK && i < run->column_count; i++) {
         resmon_column *column = &run->columns[i];
         column->metric = rm_metric_own_text(column->metric);
-        bool says_kind = column->kind != 0; /* not what stands in the place of a column */
+        bool says_kind = column->kind != 0; /* false for an entry that is not a column */
         column->kind = says_kind ? column->kind : RESMON_GAUGE;
     }
     return status;
@@ -191,7 +192,7 @@ static resmon_status read_accounts(struct resmon_run *run, const struct rm_json 
     return status;
 }
 
-/* What is no count at all is 0. */
+/* A number that is not a valid count becomes 0. */
 static uint64_t count_of_number(double number)
 {
     return number >= 0.0 && number < 0x1p63 ? (uint64_t)number : 0;
@@ -237,7 +238,7 @@ static resmon_status read_times(struct resmon_run *run, const struct rm_json *se
     return RESMON_OK;
 }
 
-/* Whether a column has readings alone, one in each row. */
+/* Whether a column has only the series "last": one reading in each row. */
 static bool has_last_alone(const struct rm_json *column)
 {
     return rm_json_get(column, "min") == NULL && rm_json_get(column, "max") == NULL &&
@@ -249,8 +250,8 @@ static int series_of(const struct rm_json *column)
     return has_last_alone(column) ? RESMON_SERIES_LAST + 1 : RM_SERIES_KINDS;
 }
 
-/* Every series must have all its numbers: a document that only claims many columns and rows must
- * not cost more memory than its text. */
+/* Each series must have all its numbers. Otherwise a short document could claim many columns and
+ * rows, and cost more memory than its text. */
 static resmon_status check_series(const struct resmon_run *run, const struct rm_json *columns)
 {
     if (run->row_count > 0 && rm_json_count(columns) != run->column_count) {
@@ -307,15 +308,16 @@ static int compare_numbers(const void *a, const void *b)
     return (one > other) - (one < other);
 }
 
-/* Nearest rank: the smallest of the sorted numbers that the share of all does not exceed. */
+/* Nearest rank: the smallest sorted number such that at least the fraction `share` of all numbers
+ * do not exceed it. */
 static double quantile(const double *sorted, size_t count, double share)
 {
     size_t rank = (size_t)ceil(share * (double)count);
     return count > 0 ? sorted[rank > 0 ? rank - 1 : 0] : RM_NAN;
 }
 
-/* A counter that is 0 at its first reading counts from there on; another has counted since the
- * start of the run. */
+/* A counter that is 0 at its first reading counts from this reading on. Any other counter has
+ * counted since the start of the run. */
 static bool counts_since_start(const struct resmon_run *run, const double *last)
 {
     size_t row = 0;
@@ -325,7 +327,8 @@ static bool counts_since_start(const struct resmon_run *run, const double *last)
     return row < run->row_count && last[row] > 0.0;
 }
 
-/* A reading stands for the time since the one before it, the first for that since the start. */
+/* Computes statistics from rows. A reading counts for the time since the previous reading; the
+ * first reading, for the time since the start. */
 static struct rm_stats stats_of_rows(struct resmon_run *run, size_t c, bool is_last_alone,
                                      double *ret_quantities, size_t *ret_count)
 {
@@ -338,7 +341,7 @@ static struct rm_stats stats_of_rows(struct resmon_run *run, size_t c, bool is_l
         series[is_counter || is_last_alone ? RESMON_SERIES_LAST : RESMON_SERIES_MEAN];
     const struct rm_counting counting = {
         .is_counter = is_counter, .is_interval = !is_counter || counts_since_start(run, readings)};
-    struct rm_cell rows = rm_cell_empty(); /* extremes of samples, not of the rows' means */
+    struct rm_cell rows = rm_cell_empty(); /* has the extremes of samples, not of the rows' means */
     struct rm_stats stats = rm_stats_empty();
     (void)rm_stats_take(&stats, counting, RM_NAN, 0);
     for (size_t row = 0; row < run->row_count; row++) {
@@ -363,7 +366,7 @@ static struct rm_stats stats_of_rows(struct resmon_run *run, size_t c, bool is_l
     return stats;
 }
 
-/* Documents of this library have both: they cost no more than the look. */
+/* Documents of this library have both parts, so this check is their only cost. */
 static bool lacks_nothing(const struct rm_json *columns, bool has_summary)
 {
     const struct rm_json *e = rm_json_first(columns);
@@ -428,10 +431,10 @@ static resmon_status read_scope(struct resmon_run *run, resmon_run_scope *scope,
 {
     resmon_status status = rm_record_read(object, RM_RECORD_scope, scope, run);
     if (isnan(scope->concurrent_ns)) {
-        scope->concurrent_ns = 0.0; /* documents of before have it only where there is some */
+        scope->concurrent_ns = 0.0; /* older documents have this member only if it is not 0 */
     }
     if (scope->counters == NULL) {
-        scope->counter_calls = 0; /* where there are calls, there are counters */
+        scope->counter_calls = 0; /* calls without counters are not valid */
     }
     return status;
 }
@@ -441,7 +444,7 @@ static const struct rm_json *walls_of(const struct rm_json *scope)
     return rm_json_get(rm_json_get(scope, "over_ranks"), "wall_ns");
 }
 
-/* As check_series(): each scope has a number for each rank. */
+/* Like check_series(): each scope must have a number for each rank. */
 static bool has_walls(const struct resmon_run *run, const struct rm_json *array, uint32_t depth)
 {
     bool is_whole = true;
@@ -544,7 +547,7 @@ static resmon_status read_events(struct resmon_run *run, const struct rm_json *d
     return status;
 }
 
-/* In this order: statistics and series go into the columns, counts are of counters. */
+/* The order matters: statistics and series are stored in columns, counts in counters. */
 static resmon_status (*const parts[])(struct resmon_run *run, const struct rm_json *document) = {
     read_run,          read_facts,   read_processes, read_nodes,
     read_sources,      read_columns, read_summary,   read_series,

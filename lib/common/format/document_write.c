@@ -82,7 +82,7 @@ static void put_processes(struct rm_json_writer *writer, const struct resmon_run
     }
 }
 
-/* Of a merged run. */
+/* Only for a merged run. */
 static void put_nodes(struct rm_json_writer *writer, const struct resmon_run *run)
 {
     if (run->node_count > 0) {
@@ -117,7 +117,7 @@ static void put_counters(struct rm_json_writer *writer, const struct resmon_run 
     RM_RECORD_PUT_LIST(writer, "counters", RM_RECORD_counter, run, counters, counter_count);
 }
 
-/* What the ranks of a merged run took in a scope. */
+/* Writes the times of the ranks of a merged run in a scope. */
 static void put_spread(struct rm_json_writer *writer, const struct resmon_run *run, size_t scope)
 {
     const resmon_scope_spread spread = rm_run_spread(run, scope);
@@ -134,7 +134,8 @@ static void put_spread(struct rm_json_writer *writer, const struct resmon_run *r
     rm_json_close_object(writer);
 }
 
-/* Preorder makes children follow their parents: a scope ends where one comes that is no deeper. */
+/* In preorder, children follow their parents: a scope ends before the next scope that is not
+ * deeper. */
 static void put_scopes(struct rm_json_writer *writer, const struct resmon_run *run)
 {
     uint64_t open = 0;
@@ -183,7 +184,7 @@ static void put_cost(struct rm_json_writer *writer, const char *key, const resmo
     rm_json_close_object(writer);
 }
 
-/* null: it was not asked for.  The facts are what it was reckoned with. */
+/* Writes null if energy was not asked for. The facts are the factors of the cost. */
 static void put_energy(struct rm_json_writer *writer, const struct resmon_run *run)
 {
     if (!rm_run_has_energy(run)) {

@@ -11,7 +11,7 @@
 
 /* ---- labels ---------------------------------------------------------------------------------- */
 
-/* Set by the library on some series, or with a meaning of their own. */
+/* Labels that the library sets on some series, or that have a meaning of their own. */
 static const char *const own_names[] = {"device", "event",  "le",      "mountpoint", "quantile",
                                         "scope",  "source", "version", "what"};
 
@@ -109,7 +109,7 @@ const char *rm_labels_find(const struct rm_labels *labels, const char *name)
 void rm_label_value_set(char target[RM_LABEL_VALUE_BYTES], const char *value)
 {
     size_t length = rm_text_set(target, RM_LABEL_VALUE_BYTES, value);
-    for (size_t i = 0; i < length; i++) { /* byte for byte: cleaning does not move any */
+    for (size_t i = 0; i < length; i++) { /* cleaning changes bytes in place and never moves them */
         if (value[i] == '\n') {
             target[i] = '\n';
         }

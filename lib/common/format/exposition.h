@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Owns the text format of Prometheus, 0.0.4, without timestamps.  Knows nothing of runs.  Text
- * is written in pieces, so that memory stays small; a failure sticks, and the end returns it.
- * And the labels that users give to their series: checked when they are taken, so that no name or
- * value can turn into something else in an exposition or in a URL.
+ * Owns the text format of Prometheus, 0.0.4, without timestamps. It does not depend on runs. Text
+ * is written in pieces, so that memory use stays small. A failure is remembered, and
+ * rm_exposition_end() returns it.
+ *
+ * Also owns the labels that users give to their series. They are checked when they are taken, so
+ * that no name or value can inject text into an exposition or a URL.
  */
 #ifndef RM_FORMAT_EXPOSITION_H
 #define RM_FORMAT_EXPOSITION_H
@@ -33,8 +35,8 @@ struct rm_labels {
 };
 
 /**
- * Copies `count` labels.  RESMON_EINVAL: a name that is not allowed, is one of the library's own or
- * comes twice; RESMON_ERANGE: too long, or too many; RESMON_ENOMEM.
+ * Copies `count` labels. RESMON_EINVAL: a name is not allowed, is a name of the library, or comes
+ * twice. RESMON_ERANGE: a text is too long, or there are too many labels. RESMON_ENOMEM.
  */
 resmon_status rm_labels_take(const resmon_prometheus_label *given, size_t count,
                              struct rm_labels *ret_labels);
@@ -43,7 +45,7 @@ void rm_labels_free(struct rm_labels *labels);
 /** The value of the label called `name`, or NULL. */
 const char *rm_labels_find(const struct rm_labels *labels, const char *name);
 
-/** Copies a value: what is neither valid UTF-8 nor printable becomes '?', but '\n' stays. */
+/** Copies a value. Bytes that are not valid UTF-8 or not printable become '?', except '\n'. */
 void rm_label_value_set(char target[RM_LABEL_VALUE_BYTES], const char *value);
 
 /** Adds `name="value"`, with a ',' before it unless the buffer is empty. */
@@ -54,18 +56,18 @@ RM_SHARED void rm_label_quote(struct rm_buffer *buffer, const char *value);
 
 #define RM_LABEL_SPECIAL "\\\"\n"
 
-/** What stands for `byte` in such a text: a backslash before each of `special`, and `n` for a
- * line's end; one or two bytes, returns how many. */
+/** Escapes `byte` for such a text: a backslash before each byte of `special`, and `\n` for a line
+ * end. Returns the length, 1 or 2. */
 size_t rm_label_escape(char escaped[2], char byte, const char *special);
 
 enum rm_family_kind { RM_FAMILY_GAUGE, RM_FAMILY_COUNTER, RM_FAMILY_INFO };
 
-/* Names must be valid already; a help is any text. */
+/* Names must be valid; `help` may be any text. */
 struct rm_exposed_family {
     const char *name; /* without "_total", "_info" */
     const char *help;
     enum rm_family_kind kind;
-    const char *note; /* goes on after the help; may be NULL */
+    const char *note; /* appended to the help; may be NULL */
 };
 
 struct rm_exposition {
@@ -82,12 +84,12 @@ void rm_exposition_begin(struct rm_exposition *exposition, const char *common,
 void rm_exposition_family(struct rm_exposition *exposition, const struct rm_exposed_family *family);
 
 /**
- * One sample, with `labels` of its own (as in `common`).  Left out when `value` is NaN, or not one
- * for a counter.
+ * Writes one sample, with additional `labels` (format as in `common`). Writes nothing if `value` is
+ * NaN, or not a valid value for a counter.
  */
 void rm_exposition_sample(struct rm_exposition *exposition, const char *labels, double value);
 
-/** Ends the text; the first failure. */
+/** Ends the text; returns the first failure. */
 resmon_status rm_exposition_end(struct rm_exposition *exposition);
 
 #endif

@@ -13,7 +13,7 @@ static cJSON *inner(const struct rm_json *value)
     union {
         const struct rm_json *outer;
         cJSON *inner;
-    } both = {.outer = value}; /* cJSON is not const-correct: what only reads takes no const */
+    } both = {.outer = value}; /* cJSON is not const-correct: its readers take no const */
     return both.inner;
 }
 
@@ -30,7 +30,7 @@ resmon_status rm_json_check(void)
 resmon_status rm_json_parse(const char *text, size_t length, struct rm_json **ret_value)
 {
     const char *stop = text;
-    errno = 0; /* cJSON does not tell why it failed; malloc() does */
+    errno = 0; /* cJSON does not return the reason of a failure; malloc() sets errno */
     cJSON *value = cJSON_ParseWithLengthOpts(text, length, &stop, 0);
     if (value == NULL && errno == ENOMEM) {
         return rm_error(RESMON_ENOMEM, "out of memory for %zu bytes of JSON", length);

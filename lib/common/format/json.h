@@ -16,22 +16,23 @@
 
 struct rm_json; /* a value */
 
-/** RESMON_ENOTSUP with its text when the library was built without cJSON (format/json_none.c):
- * nothing can be read then. */
+/** RESMON_ENOTSUP, with a message, if the library was built without cJSON (format/json_none.c):
+ * then no JSON can be read. */
 RM_SHARED resmon_status rm_json_check(void);
 
-/** RESMON_EFORMAT says near which byte; RESMON_ENOMEM. */
+/** Parses a text. RESMON_EFORMAT, with the approximate offset of the error; RESMON_ENOMEM. */
 RM_SHARED resmon_status rm_json_parse(const char *text, size_t length, struct rm_json **ret_value);
 RM_SHARED void rm_json_free(struct rm_json *value);
 
-/** Member of an object; NULL when it is not there, or `value` is no object (or NULL). */
+/** Member of an object; NULL if it is missing, or if `value` is not an object (or NULL). */
 RM_SHARED const struct rm_json *rm_json_get(const struct rm_json *value, const char *key);
 
-/** Elements of an array: NULL, 0 for anything else, so that the one never exceeds the other. */
+/** The first element, and the number of elements, of an array. NULL and 0 for anything else, so
+ * that a loop over the elements never exceeds the count. */
 RM_SHARED const struct rm_json *rm_json_first(const struct rm_json *array);
 RM_SHARED size_t rm_json_count(const struct rm_json *array);
 
-/** Members of an object; NULL for anything else. */
+/** The first member of an object; NULL for anything else. */
 const struct rm_json *rm_json_first_member(const struct rm_json *object);
 
 /** The element or member after this one, or NULL. */

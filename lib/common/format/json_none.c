@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Built in place of json.c where there is no cJSON: documents are written, and none is read.
+ * Built instead of json.c if there is no cJSON: documents can be written but not read.
  */
 #include "base/compiler.h"
 #include "base/feature.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Owns the writing of text that flows: in pieces of bounded size, whatever the text's.  A failure
- * sticks, and is asked for once at the end.
+ * Owns the writing of streamed text, in pieces of bounded size for any length of text. A failure is
+ * remembered, and rm_pen_finish() returns it.
  */
 #ifndef RM_FORMAT_PEN_H
 #define RM_FORMAT_PEN_H
@@ -24,7 +24,7 @@ struct rm_pen {
 
 RM_SHARED void rm_pen_start(struct rm_pen *pen, const struct rm_output *output);
 
-/** Writes what is left; the first failure. */
+/** Writes the buffered text; returns the first failure. */
 RM_SHARED resmon_status rm_pen_finish(struct rm_pen *pen);
 
 RM_SHARED void rm_pen_add_slowly(struct rm_pen *pen, const char *bytes, size_t length);
@@ -51,10 +51,10 @@ void rm_pen_i64(struct rm_pen *pen, int64_t number);
 /** `number` / 10^`places`, with all its places. */
 void rm_pen_fixed(struct rm_pen *pen, int64_t number, int places);
 
-/** Exact to the last bit; what is not finite writes nothing.  Returns the length. */
+/** Writes a number, exact to the last bit; nothing if it is not finite. Returns the length. */
 size_t rm_pen_double(struct rm_pen *pen, double number);
 
-/** Text of any origin as a JSON string, with its quotes. */
+/** Writes text of any origin as a JSON string, with its quotes. */
 void rm_pen_json(struct rm_pen *pen, const char *text);
 
 #endif

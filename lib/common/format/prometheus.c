@@ -13,14 +13,14 @@
 #include "base/status.h"
 #include "base/text.h"
 
-#define LABEL_TEXT_BYTES ((size_t)128 << 10) /* more than the longest path of scopes, escaped */
+#define LABEL_TEXT_BYTES ((size_t)128 << 10) /* above the longest path of scopes, escaped */
 
-/* What the parts have in common while they write a run. */
+/* The state that all parts share while they write a run. */
 struct writer {
     const struct resmon_run *run;
     bool is_running;
     struct rm_buffer common; /* labels of every sample */
-    struct rm_buffer own;    /* of the sample at hand */
+    struct rm_buffer own;    /* labels of the current sample */
     struct rm_exposition exposition;
 };
 
@@ -29,7 +29,7 @@ struct writer {
 struct unit {
     const char *symbol;
     const char *word;   /* at the end of the name */
-    const char *spoken; /* what the dotted name may call it; goes */
+    const char *spoken; /* the same unit in the dotted name; removed from there */
     double divisor;
 };
 
@@ -99,8 +99,8 @@ static const char *instance_label(const struct rm_metric *metric)
 
 static const struct {
     const char *label;
-    const char *group, *key; /* the fact; NULL: the name of the node */
-    uint64_t unwanted;       /* flag */
+    const char *group, *key; /* key of the fact; NULL: the label is the name of the node */
+    uint64_t unwanted;       /* the flag that omits this label */
 } fact_labels[] = {
     {"node", NULL, NULL, RESMON_PROMETHEUS_NO_NODE},
     {"job_id", "job", "id", RESMON_PROMETHEUS_NO_JOB},
@@ -144,7 +144,7 @@ static void set_common(struct rm_buffer *common, const struct resmon_run *run,
     }
 }
 
-/* Starts the labels of the sample at hand; what did not fit into earlier ones stays a failure. */
+/* Clears the labels for a new sample. A failure of earlier labels is kept. */
 static struct rm_buffer *clear_labels(struct writer *writer)
 {
     writer->own.length = 0;
@@ -154,7 +154,7 @@ static struct rm_buffer *clear_labels(struct writer *writer)
     return &writer->own;
 }
 
-/* A sample with these labels. */
+/* Writes a sample with the current labels. */
 static void put_sample(struct writer *writer, double value)
 {
     if (writer->own.status == RESMON_OK) {
@@ -165,7 +165,8 @@ static void put_sample(struct writer *writer, double value)
 
 /* ---- columns ---------------------------------------------------------------------------- */
 
-/* Of two columns that look the same (in a document that somebody made) only the first counts. */
+/* If two columns have the same metric and instance (in a document of another program), only the
+ * first counts. */
 static bool is_repeated(const struct resmon_run *run, size_t index)
 {
     const resmon_column *column = &run->columns[index];
@@ -205,7 +206,7 @@ static void put_column(struct writer *writer, const struct rm_metric *metric, si
     }
 }
 
-/* What the table says of a metric counts, not what a document says of a column. */
+/* The description of a metric is from the table, not from a document's column. */
 static void put_metric(struct writer *writer, const struct rm_metric *metric)
 {
     struct rm_family family;
@@ -225,7 +226,7 @@ static void put_metric(struct writer *writer, const struct rm_metric *metric)
     }
 }
 
-/* Metrics of the host come from one of its processes only: sums over processes stay right. */
+/* One process alone reports the metrics of the host, so that sums over processes are right. */
 static void put_metrics(struct writer *writer)
 {
     const struct rm_metric *metric;
@@ -241,7 +242,8 @@ static void put_metrics(struct writer *writer)
 
 /* ---- scopes ---------------------------------------------------------------------------------- */
 
-/* As a label value, after '/' and '\' have been told from those between names. */
+/* Adds a name as a part of a path, with '/' and '\' in the name escaped to distinguish them from
+ * the separators. */
 static void add_scope_name(struct rm_buffer *buffer, const char *name)
 {
     char clean[RM_LABEL_VALUE_BYTES];
@@ -310,7 +312,7 @@ static void set_values(const struct writer *writer, const resmon_run_scope *scop
 {
     const bool is_over = !writer->is_running;
     bool has_pcpu = scope->pcpu_calls > 0 &&
-                    (is_over || scope->pcpu_calls >= rm_scope_ended(scope)); /* sampled or not */
+                    (is_over || scope->pcpu_calls >= rm_scope_ended(scope)); /* by any method */
     bool has_cpu = scope->cpu_calls > 0 && (is_over || is_measured(scope->cpu_provenance));
     bool has_io = is_over || is_measured(scope->io_provenance);
     const double list[SCOPE_FAMILIES] = {
@@ -329,7 +331,7 @@ static void set_values(const struct writer *writer, const resmon_run_scope *scop
     memcpy(values, list, sizeof list);
 }
 
-/* Hashes of the paths, 0 for one that was there already; in the order of the run. */
+/* Hashes of the paths in the order of the run; 0 for a repeated path. */
 static void hash_scopes(struct writer *writer, uint64_t *hashes, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
@@ -363,7 +365,7 @@ static void put_scope_values(struct writer *writer, const uint64_t *hashes, size
 
 static const struct {
     struct rm_exposed_family family;
-    const char *unit; /* of the counters that it is for */
+    const char *unit; /* unit of the counters of this family */
 } counter_families[] = {
     {{"resmon_scope_events", "what a performance counter counted in the scope", RM_FAMILY_COUNTER,
       NULL},
@@ -373,7 +375,7 @@ static const struct {
      "s"},
 };
 
-/* Names that are the same as a label: the first has it. */
+/* Whether an earlier counter has the same label: then only the earlier counter is written. */
 static bool is_scope_repeated(const struct resmon_run *run, size_t counter)
 {
     char name[RM_LABEL_VALUE_BYTES], other[RM_LABEL_VALUE_BYTES];

@@ -18,7 +18,7 @@
 
 /* ---- writing ---------------------------------------------------------------------------- */
 
-/* RFC 3339 with nanoseconds, so that the start loads back exactly.  None is before 1970. */
+/* RFC 3339 with nanoseconds, so that the start is read back exactly. No time is before 1970. */
 void rm_record_put_time(struct rm_json_writer *writer, const char *key, int64_t realtime_ns)
 {
     char text[64];
@@ -33,7 +33,7 @@ void rm_record_put_time(struct rm_json_writer *writer, const char *key, int64_t 
     rm_json_put_text(writer, key, text);
 }
 
-/* A recording may say anything, and its document shall be one that can be read. */
+/* A recording may have any value, but its document must be readable. */
 static void put_count(struct rm_json_writer *writer, const char *key, uint64_t count)
 {
     const uint64_t largest = (uint64_t)RM_DOCUMENT_EXACT - 1;
@@ -65,7 +65,7 @@ static void put_estimate(struct rm_json_writer *writer, const char *key,
     }
 }
 
-/* The figures of a list, or one end of each. */
+/* Writes the values of a list, or one end of each interval. */
 static void put_numbers(struct rm_json_writer *writer, const char *key, const char *first,
                         size_t count, size_t stride)
 {
@@ -235,7 +235,7 @@ int64_t rm_record_read_time(const struct rm_json *value)
     return is_possible ? seconds * RM_NS_PER_S + (int64_t)parts[6] : 0;
 }
 
-/* The pinned codes are few: asking each for its name is the whole look-up. */
+/* The pinned codes are few, so a linear search by name is enough. */
 static int32_t status_of(const char *text)
 {
     for (int32_t code = 0; text != NULL && code > -64; code--) {
@@ -252,7 +252,7 @@ static double number_of(const struct rm_json *value)
     return isfinite(number) ? number : RM_NAN;
 }
 
-/* What is no count at all is 0. */
+/* A value that is not a valid count becomes 0. */
 static uint64_t count_of(const struct rm_json *value, double bound)
 {
     uint64_t count;
@@ -290,12 +290,12 @@ static void read_numbers(const struct rm_json *array, char *first, size_t count,
     }
 }
 
-/* What a key of a document may stand for: the member itself, or an end of its interval. */
+/* The meaning of a key in a document: the member itself, or an end of its interval. */
 enum part { PART_ALL, PART_LOW, PART_HIGH };
 
 static const char *const endings[] = {"", "_low", "_high"};
 
-/* What was measured is its own interval: the ends come after, where there are any. */
+/* A measured value is both ends of its own interval. Separate ends, if any, are read later. */
 static void read_estimate(const struct rm_json *value, char *at, enum part part)
 {
     static const size_t places[] = {0, offsetof(resmon_estimate, low),
@@ -410,7 +410,8 @@ static bool is_named(const struct rm_member *member, const char *key, enum part 
     return false;
 }
 
-/* Members mostly come in the order of the table: each is looked for from the last one on. */
+/* Members mostly come in the order of the table, so the search begins after the last found member.
+ */
 static const struct rm_member *find_member(const struct rm_record *of, const char *key, size_t *at,
                                            enum part *ret_part)
 {
@@ -424,8 +425,8 @@ static const struct rm_member *find_member(const struct rm_record *of, const cha
     return NULL;
 }
 
-/* Ends of intervals come after the figures, which are ends by themselves: two walks, whatever the
- * order of the keys. */
+/* Interval ends are read in a second pass, because each value first sets both ends. So the order of
+ * the keys does not matter. */
 static resmon_status read_members(const struct rm_json *object, struct rm_record of, bool of_ends,
                                   char *record, struct resmon_run *run)
 {

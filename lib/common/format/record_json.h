@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Owns how the records of a run (run/records.def) stand in a run document: each an object, its
- * members by their keys.
+ * Owns the representation of a run's records (run/records.def) in a run document: each record is an
+ * object, its members have their keys.
  */
 #ifndef RM_FORMAT_RECORD_JSON_H
 #define RM_FORMAT_RECORD_JSON_H
@@ -12,11 +12,11 @@
 #include "run/record.h"
 #include "run/run.h"
 
-/** Puts the members of a record into the object that is open. */
+/** Writes the members of a record into the open object. */
 void rm_record_put(struct rm_json_writer *writer, enum rm_record_name name, const void *record,
                    const struct resmon_run *run);
 
-/** Puts an object of a record, and a list of such objects. */
+/** Writes a record as an object, and a list of such objects. */
 struct rm_record_list {
     const void *first;
     size_t count, stride;
@@ -26,13 +26,14 @@ void rm_record_put_object(struct rm_json_writer *writer, const char *key, enum r
 void rm_record_put_list(struct rm_json_writer *writer, const char *key, enum rm_record_name name,
                         struct rm_record_list list, const struct resmon_run *run);
 
-/* Of a member of the run that is an array, and its number. */
+/* For a member of the run that is an array, and its count. */
 #define RM_RECORD_PUT_LIST(writer, key, name, run, list, count)                                 \
     rm_record_put_list(writer, key, name,                                                       \
                        (struct rm_record_list){(run)->list, (run)->count, sizeof *(run)->list}, \
                        run)
 
-/** An address, as text: a number of JSON need not hold 64 bits.  false: it is none. */
+/** Writes an address as text: a JSON number need not have 64 bits. False: the text is not an
+ * address. */
 void rm_record_put_address(struct rm_json_writer *writer, const char *key, uint64_t address);
 bool rm_record_read_address(const struct rm_json *value, uint64_t *ret_address);
 
@@ -42,14 +43,14 @@ RM_SHARED void rm_record_put_time(struct rm_json_writer *writer, const char *key
 RM_SHARED int64_t rm_record_read_time(const struct rm_json *value);
 
 /**
- * Reads a record from an object, or from anything else, of which nothing is known.  A document is
- * outside input: what is missing or of another type is not known, and a number that its type cannot
- * hold is 0.  RESMON_ENOMEM; RESMON_EFORMAT for an address that is none.
+ * Reads a record from an object; from anything else, all members are not known. A document is
+ * untrusted input. A member that is missing or of another type is not known; a number that its type
+ * cannot represent becomes 0. RESMON_ENOMEM; RESMON_EFORMAT for an invalid address.
  */
 resmon_status rm_record_read(const struct rm_json *object, enum rm_record_name name, void *record,
                              struct resmon_run *run);
 
-/** Whether a record has a member of that key. */
+/** Whether a record has a member with this key. */
 bool rm_record_has_key(enum rm_record_name name, const char *key);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Run block -> run.  Trusts nothing in the block that rm_block_attach() did not check. */
+/* Run block -> run. Trusts only what rm_block_attach() has checked in the block. */
 #include <signal.h>
 #include <string.h>
 
@@ -145,7 +145,7 @@ static void decode_sources(const struct rm_block *block, struct resmon_run *run)
     }
 }
 
-/* The middle of a bin may be outside of the range of the samples. */
+/* The middle of a sketch's bin may be outside of the range of the samples. */
 static double quantile_of(const struct rm_block *block, uint64_t index, double share,
                           const resmon_column *column)
 {
@@ -314,7 +314,8 @@ static void decode_label(const struct rm_block *block, struct resmon_run *run)
     run->info.label = rm_arena_keep(&run->strings, label, sizeof label);
 }
 
-/* The end of a program that still runs is what a recording says if the program is killed now. */
+/* For a running program, the recorded end is only the end that applies if the program is killed
+ * now. */
 static void decode_end(const struct rm_block *block, struct resmon_run *run)
 {
     struct rm_end_record record;
@@ -326,7 +327,7 @@ static void decode_end(const struct rm_block *block, struct resmon_run *run)
                          .text = rm_arena_keep(&run->strings, record.text, sizeof record.text)};
 }
 
-/* A number of bytes that is stored plus 1; 0: not known. */
+/* Converts a stored number of bytes plus 1; 0: not known. */
 static double bytes_of(uint64_t bytes_1)
 {
     return bytes_1 > 0 ? (double)(bytes_1 - 1) : RM_NAN;
@@ -377,7 +378,8 @@ static void decode_run_facts(const struct rm_block *block, const struct rm_decod
     run->info.dropped_forks = RM_LOAD(&header->dropped_forks);
 }
 
-/* The parent of a killed process sees SIGKILL alone; the OOM kills of its cgroup explain it. */
+/* The parent of a killed process gets SIGKILL alone as the reason; the OOM kills of its cgroup
+ * explain it. */
 static void set_out_of_memory_end(struct resmon_run *run)
 {
     const resmon_column *kills = rm_run_statistics_of(run, RM_CG_MEM_EVENTS_OOM_KILL, NULL);
@@ -394,7 +396,8 @@ static double ns_per_tick_of(const struct rm_block *block, const struct rm_decod
     return rm_clock_ns_per_tick(block->header->start, to);
 }
 
-/* Where there is no memory for one part, the others go on: the run's arena knows of it. */
+/* If the memory for one part is missing, the other parts are still decoded: the run's arena records
+ * the failure. */
 static void decode_parts(const struct rm_block *block, const struct rm_decode *how,
                          struct resmon_run *run)
 {

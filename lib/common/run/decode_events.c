@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Run block -> events of a run: the rings of all thread slots and the open scopes.  In two steps,
- * for a live block: under the engine's locks events are only copied, into memory that was reserved
- * before; they are sorted and converted to nanoseconds after that.
+ * Run block -> events of a run: the rings of all thread slots, and the open scopes. For a live
+ * block this has two steps. Under the engine's locks, events are only copied, into memory that was
+ * reserved before. Sorting and conversion to nanoseconds come after the locks are released.
  */
 #include <stdbool.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@
 #include "store/events.h"
 #include "store/scope_tree.h"
 
-/* Threads that attach while memory is allocated. */
+/* Reserve for threads that attach while memory is allocated. */
 #define MORE_SLOTS 2
 
 struct named_thread {
@@ -26,9 +26,9 @@ struct rm_caught_events {
     size_t count, room;
     struct named_thread *threads;
     size_t thread_count;
-    uint64_t now; /* ticks: until when open ones last */
+    uint64_t now; /* ticks: the end of open scopes */
     double ns_per_tick;
-    /* Of the thread that is looked at, at one moment. */
+    /* The state of the current thread at one moment. */
     uint64_t finished;
     size_t open_count;
     struct rm_event open[RM_MAX_DEPTH];
@@ -89,7 +89,7 @@ static void read_frames(struct rm_caught_events *caught, const struct rm_block *
     caught->open_count = count;
 }
 
-/* How many of the frames still hold the same scope: tokens are never used again. */
+/* Number of frames that still have the same scope: a token is never used again. */
 static size_t count_still(const struct rm_caught_events *caught,
                           const struct rm_scope_frame *frames)
 {
@@ -101,8 +101,9 @@ static size_t count_still(const struct rm_caught_events *caught,
     return still;
 }
 
-/* Reads the number of finished events and the open scopes of a thread as of one moment: tries again
- * if the thread went on meanwhile.  After 100 tries, the part that did not change. */
+/* Reads the number of finished events and the open scopes of a thread as of one moment. Tries again
+ * if the thread has changed them meanwhile. After 100 tries, it takes the part that did not change.
+ */
 static void look_at_thread(struct rm_caught_events *caught, const struct rm_block *block,
                            uint64_t slot)
 {
@@ -124,15 +125,15 @@ static void look_at_thread(struct rm_caught_events *caught, const struct rm_bloc
     }
 }
 
-/* A damaged file may hold anything; no event is older than the run. */
+/* The file may be damaged; no event is older than the run. */
 static bool is_sound(const struct rm_block *block, const struct rm_event *event)
 {
     return event->depth < RM_MAX_DEPTH && event->start >= block->header->start.ticks &&
            event->duration <= UINT64_MAX - event->start;
 }
 
-/* A scope that is just ending, or was when the program was killed, may be both a finished event and
- * an open one: the finished event counts. */
+/* A scope that is just ending, now or when the program was killed, may be both a finished event and
+ * an open scope. Then the finished event counts. */
 static void catch_slot(struct rm_caught_events *caught, const struct rm_block *block, uint64_t slot,
                        resmon_run_info *info)
 {
@@ -220,7 +221,7 @@ static int compare_threads(const void *left, const void *right)
     return (a->tid > b->tid) - (a->tid < b->tid);
 }
 
-/* What is open lasts until now, and at least as long as what is inside of it. */
+/* An open scope lasts until now, and at least as long as the scopes inside of it. */
 static void close_open(struct rm_caught_events *caught)
 {
     uint64_t end = caught->now;
@@ -234,7 +235,7 @@ static void close_open(struct rm_caught_events *caught)
     }
 }
 
-/* So far every whole number is a double, and a document can hold it: 104 days. */
+/* Up to this limit each whole number is a double, and a document can contain it: 104 days. */
 #define LONGEST_NS 0x1p53
 
 static int64_t ns_of(uint64_t ticks, double ns_per_tick)
@@ -267,7 +268,8 @@ static void list_threads(struct rm_caught_events *caught, struct resmon_run *run
     }
 }
 
-/* The sites' names, and in each event the index of its name for its site. */
+/* Lists the names of the sites, and sets in each event the index of its name in place of its site.
+ */
 static void list_names(const struct rm_block *block, struct rm_caught_events *caught,
                        struct resmon_run *run)
 {
@@ -302,7 +304,8 @@ static void list_events(const struct rm_block *block, const struct rm_caught_eve
         const struct rm_event *event = &caught->events[i];
         struct rm_run_event *converted = &run->events[i];
         thread += i > 0 && event->tid != event[-1].tid ? 1 : 0;
-        /* By its ends: rounding must not move one scope out of another. */
+        /* The two ends are converted, not the duration: rounding must not move one scope out of
+         * another. */
         uint64_t from = event->start - start;
         int64_t end_ns = ns_of(from + event->duration, caught->ns_per_tick);
         converted->start_ns = ns_of(from, caught->ns_per_tick);

@@ -13,13 +13,13 @@
 #include "store/scope_tree.h"
 #include "store/stack_record.h"
 
-/* What is made of the tree: for each node the place of its address, or the scope that it is. */
+/* The result for the tree: for each node, the place of its address, or its scope. */
 struct reader {
     const struct rm_block *block;
     struct resmon_run *run;
     const struct rm_stack_record *record;
     const struct rm_stack_node *nodes;
-    uint32_t *places; /* by node; of a scope: its index in the run plus 1 */
+    uint32_t *places; /* by node: its place; of a scope: its index in the run plus 1 */
     uint64_t node_count;
     size_t frame_room;
 };
@@ -76,8 +76,9 @@ static bool is_alike(const struct rm_run_module *a, const struct rm_run_module *
     return a->bias == b->bias && strcmp(a->path, b->path) == 0;
 }
 
-/* Of different modules that were mapped at the same place one after the other, none: which it was
- * cannot be told from the address.  They are few, and those that overlap are beside each other. */
+/* The module of an address; none if different modules were mapped at this address one after the
+ * other, because the address does not identify one. Modules are few, and overlapping modules are
+ * adjacent. */
 static int64_t module_of(const struct rm_run_profile *profile, uint64_t address)
 {
     size_t low = 0;
@@ -106,14 +107,14 @@ static int64_t module_of(const struct rm_run_profile *profile, uint64_t address)
 
 /* ---- nodes ------------------------------------------------------------------------------ */
 
-/* The scope of a name inside of another; scopes of the run stand in preorder. */
+/* The scope of a site's name inside of a parent scope. Scopes of the run are in preorder. */
 static uint32_t scope_of(const struct reader *reader, uint32_t parent, uint64_t site)
 {
     const struct resmon_run *run = reader->run;
     const char *name = rm_site_at(reader->block, (uint32_t)site)->name;
     for (size_t i = parent; i < run->scope_count; i++) {
         if (parent > 0 && run->scopes[i].depth <= run->scopes[parent - 1].depth) {
-            break; /* in preorder, what is inside of it ends here */
+            break; /* in preorder, the scopes inside of the parent end here */
         }
         if (run->scopes[i].parent == (int64_t)parent - 1 &&
             strncmp(run->scopes[i].name, name, RM_SITE_NAME_BYTES - 1) == 0) {
@@ -135,13 +136,13 @@ static int by_address(const void *a_, const void *b_)
     return a->address != b->address ? (a->address < b->address ? -1 : 1) : 0;
 }
 
-/* A parent has a lower number than its children, or the file is damaged. */
+/* A parent has a lower number than its children, unless the file is damaged. */
 static bool is_sound(const struct reader *reader, uint64_t node)
 {
     return reader->nodes[node].parent < node;
 }
 
-/* The name of a place that its stack brought along: "function", or "function\tfile". */
+/* Sets the name of a place from the text in the recording: "function", or "function\tfile". */
 static void name_place(struct reader *reader, uint64_t at, struct rm_run_place *place)
 {
     uint64_t bytes = at_most(RM_LOAD_ACQUIRE(&reader->record->text_bytes), reader->block,
@@ -151,7 +152,7 @@ static void name_place(struct reader *reader, uint64_t at, struct rm_run_place *
     const char *tab = memchr(text, '\t', length);
     size_t first = tab != NULL ? (size_t)(tab - text) : length;
     place->module = -1;
-    place->address = at + 1; /* none, but one for each name */
+    place->address = at + 1; /* not a real address, but distinct for each name */
     place->function = rm_arena_keep(&reader->run->strings, text, first);
     if (tab != NULL) {
         place->file = rm_arena_keep(&reader->run->strings, tab + 1, length - first - 1);
@@ -298,7 +299,7 @@ static void decode_peak(struct reader *reader, uint64_t version, uint64_t count)
     }
 }
 
-/* Two new peaks overwrite the one that is being read: then it is read again, a few times. */
+/* Two new peaks overwrite the peak that is being read. Then the peak is read again, a few times. */
 static void decode_latest_peak(struct reader *reader)
 {
     struct rm_run_profile *profile = &reader->run->profile;
@@ -348,7 +349,7 @@ static void set_highest_rss(const struct reader *reader)
         rss > 0 ? (int64_t)(RM_LOAD(&reader->record->highest_t_ns) & INT64_MAX) : -1;
 }
 
-/* A page fault maps one anonymous page, or a file's page and those around it. */
+/* A page fault maps one anonymous page, or one page of a file and the pages around it. */
 static void describe_growth(char *text, size_t room, const struct rm_run_stack_kind *kind,
                             bool is_file)
 {
@@ -375,8 +376,8 @@ static void describe_cpu(char *text, size_t room, const struct rm_run_stack_kind
                    used, period);
 }
 
-/* Says why a kind that used or grew something has no sample; waiting threads use a little CPU time
- * that needs no reason. */
+/* Gives the reason why a kind has no sample although there was CPU time or growth. Waiting threads
+ * use a little CPU time that needs no reason. */
 static void explain_no_samples(const struct reader *reader, size_t kind_number)
 {
     struct rm_run_profile *profile = &reader->run->profile;
@@ -449,6 +450,6 @@ void rm_run_decode_stacks(const struct rm_block *block, struct resmon_run *run)
     rm_arena_free(&run->working);
     if (status != RESMON_OK) {
         rm_profile_give_up(&run->profile, status, "out of memory for the stacks");
-        run->strings.is_broken = false; /* all that the run still has is whole */
+        run->strings.is_broken = false; /* the remaining parts of the run are complete */
     }
 }

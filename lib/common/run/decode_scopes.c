@@ -32,11 +32,11 @@ struct path {
     uint64_t open;
     uint64_t open_ticks;
     uint64_t ended_at_exit;
-    uint64_t beside_ticks; /* of calls, open ones too, that ran beside the scope above */
-    uint64_t task_calls;   /* open ones too */
+    uint64_t beside_ticks; /* time of calls beside the parent, open calls included */
+    uint64_t task_calls;   /* open tasks included */
 };
 
-/* Tasks that a path has open, over all threads: begun in one, ended in another. */
+/* The open tasks of a path, over all threads: a task may begin in one thread and end in another. */
 struct open_tasks {
     uint64_t count, starts;
 };
@@ -44,17 +44,17 @@ struct open_tasks {
 struct merger {
     const struct rm_block *block;
     struct path *paths;
-    struct open_tasks (*tasks)[2]; /* by path: inside of the scope above, and beside it */
+    struct open_tasks (*tasks)[2]; /* by path: inside of the parent, and beside it */
     uint32_t path_count;
     uint32_t path_room;
     uint32_t *slots; /* paths by parent and name, open addressing; 0: free */
     size_t slot_count;
     uint32_t *path_of_node; /* by index of the node */
     uint32_t node_count;
-    struct rm_scope_energy none; /* what a path begins with: NaN where energy is not known */
+    struct rm_scope_energy none; /* initial energy of a path: NaN if energy is not known */
     uint32_t visits;             /* a damaged file may link nodes in a circle */
     bool has_sums;
-    uint32_t looks; /* the same, at siblings before they are visited */
+    uint32_t looks; /* like `visits`, for siblings before their visit */
 };
 
 static uint32_t index_of(const struct merger *m, rm_node_ref ref)
@@ -63,7 +63,7 @@ static uint32_t index_of(const struct merger *m, rm_node_ref ref)
     return ref % size == 0 && ref / size < m->node_count ? ref / size : 0;
 }
 
-/* Half of the slots are free at least. */
+/* At least half of the slots are free. */
 static size_t slots_for(uint64_t paths)
 {
     size_t count = 16;
@@ -79,7 +79,8 @@ static bool is_of(const struct path *path, uint32_t parent, const struct rm_site
            (path->site == site || strcmp(path->site->name, site->name) == 0);
 }
 
-/* The slot of the child of path `parent` with the site's name; a free one where there is none. */
+/* The slot of the child of path `parent` with the site's name; a free slot if there is no such
+ * child. */
 static uint32_t *slot_of(const struct merger *m, uint32_t parent, const struct rm_site_record *site)
 {
     uint64_t hash = rm_hash_bytes(RM_HASH_START, site->name, strlen(site->name));
@@ -92,7 +93,8 @@ static uint32_t *slot_of(const struct merger *m, uint32_t parent, const struct r
     }
 }
 
-/* The child of path `parent` with the site's name, made if needed; 0 when there is no room. */
+/* Finds or creates the child of path `parent` with the site's name; 0 if the capacity for paths is
+ * exhausted. */
 static uint32_t child_path(struct merger *m, uint32_t parent, const struct rm_site_record *site)
 {
     uint32_t *slot = slot_of(m, parent, site);
@@ -134,8 +136,8 @@ static bool is_open(const struct merger *m, const struct rm_scope_thread_record 
     return false;
 }
 
-/* The room inside of a node, which what is there has to share.  Apart from what visits the nodes,
- * whose frame is on the stack once for each level. */
+/* Sets the limits of the sums inside of a node, shared by all nodes inside. Not inlined: the frame
+ * of the recursive function is on the stack once for each level, and must stay small. */
 static RM_NOINLINE void set_room(struct merger *m, const struct rm_scope_thread_record *thread,
                                  rm_node_ref ref, const struct rm_sum_room *around,
                                  struct rm_sum_room *room)
@@ -156,7 +158,7 @@ static RM_NOINLINE void set_room(struct merger *m, const struct rm_scope_thread_
     rm_sum_room_share(room, &demand);
 }
 
-/* Adds what a node's meters summed up; of all calls of the wall record that it returns. */
+/* Adds the sums of a node's meters, for all calls of the wall record that it returns. */
 static RM_NOINLINE struct rm_scope_wall add_sums(const struct merger *m, struct path *path,
                                                  rm_node_ref ref, struct rm_node_moved moved,
                                                  const struct rm_sum_room *room)
@@ -183,7 +185,7 @@ static void add_node(struct merger *m, uint32_t index, const struct rm_scope_nod
 {
     struct path *path = &m->paths[index];
     struct rm_node_moved moved = rm_node_moved_of(m->block, ref);
-    /* Meters first: a running thread publishes them after the call that they belong to. */
+    /* Meters are read first: a running thread publishes them after the call that they belong to. */
     if (!moved.meters) {
         struct rm_scope_meters meters = rm_node_meters(node);
         path->meters = rm_scope_meters_merge(&path->meters, &meters);
@@ -204,14 +206,14 @@ static void add_node(struct merger *m, uint32_t index, const struct rm_scope_nod
     }
 }
 
-/* The tree of a thread, NULL: of those that have ended. */
+/* The tree of a thread; NULL: the tree of the retired threads. */
 struct tree {
     struct merger *merger;
     const struct rm_scope_thread_record *thread;
-    struct rm_sum_room unlimited; /* of what is inside of nothing, or beside it */
+    struct rm_sum_room unlimited; /* limits at the top, or for nodes beside their parent */
 };
 
-/* Adds the subtree below `ref`, depth first along the links, to the paths below `path`. */
+/* Adds the subtree below `ref` to the paths below `path`, depth first along the links. */
 static void add_children(const struct tree *tree, rm_node_ref ref, uint32_t path, uint32_t depth,
                          const struct rm_sum_room *around)
 {
@@ -269,7 +271,7 @@ static void add_open_frames(struct merger *m, const struct rm_scope_thread_recor
     }
 }
 
-/* A look at a running program may find the end of a task and not its beginning. */
+/* A reader of a running program may find the end of a task but not its beginning. */
 static void add_open_tasks(struct merger *m, uint64_t now)
 {
     for (uint32_t i = 1; i < m->path_count; i++) {
@@ -303,7 +305,7 @@ static void merge_threads(struct merger *m, const struct rm_decode *how)
             add_open_frames(m, thread, now);
         }
     }
-    /* Last: phases of threads that still live come in their own order. */
+    /* The retired tree is last: so the phases of live threads keep their own order. */
     uint32_t retired = index_of(m, (rm_node_ref)header->retired_root);
     if (retired != 0) {
         add_tree(m, NULL, retired);
@@ -311,7 +313,7 @@ static void merge_threads(struct merger *m, const struct rm_decode *how)
     add_open_tasks(m, now);
 }
 
-/* A meter that was taken at some of the calls stands for all of them. */
+/* A meter that was read at some of the calls represents all calls. */
 static int32_t provenance_of(uint64_t metered, uint64_t calls)
 {
     if (metered == 0) {
@@ -332,7 +334,7 @@ static resmon_estimate estimate(const struct path *path, size_t field)
     return found;
 }
 
-/* Which figure of a scope is made of which sum. */
+/* The member of a scope that is made of each sum. */
 static const size_t members[RM_FIELDS] = {
 #define RM_METER_FIELD(token, field, member) offsetof(resmon_run_scope, member),
 #include "store/scope_meters.def"
@@ -377,8 +379,8 @@ static void fill_meters(resmon_run_scope *scope, const struct path *path)
                                 : provenance_of(meters->rss_calls, scope->calls);
 }
 
-/* Counters that were never descheduled may have been read without a time (os/perf.h): they
- * ran all of it. */
+/* Counters that were never descheduled may be read without a time (os/perf.h): they ran all of the
+ * time. */
 static double running_share(const struct rm_scope_counts *counts)
 {
     if (counts->tally.calls == 0) {
@@ -387,7 +389,8 @@ static double running_share(const struct rm_scope_counts *counts)
     return counts->enabled > 0 ? (double)counts->running / (double)counts->enabled : 1.0;
 }
 
-/* No bound is of what is scaled: that it was shared is so around it, too. */
+/* No upper bound applies to scaled counts: if the counters of a scope were shared, so were the
+ * counters of the scopes around it. */
 static resmon_estimate estimate_count(const struct path *path, size_t place, double scale)
 {
     resmon_estimate found = rm_scope_counts_estimate(&path->counts, place, all_of(path));
@@ -436,7 +439,8 @@ static void decode_counters(const struct rm_block *block, struct resmon_run *run
     }
 }
 
-/* What was open counts with what it had by then; of several that were, only the sum is known. */
+/* Adds the open instances, each with its time until now. If several were open, only their sum is
+ * known. */
 static void add_open(resmon_run_scope *scope)
 {
     scope->calls += scope->open;
@@ -490,8 +494,8 @@ static uint32_t next_path(const struct merger *m, uint32_t at)
     return m->paths[at].next;
 }
 
-/* Paths in preorder.  The time of each scope is taken off its parent's self time, but for what ran
- * beside that. */
+/* Lists paths in preorder. The time of each scope is subtracted from its parent's self time, except
+ * the time that ran beside the parent. */
 static void list_paths(struct merger *m, struct resmon_run *run, double ns_per_tick)
 {
     resmon_run_scope *scopes = rm_arena_alloc(&run->strings, m->path_count, sizeof *scopes);
@@ -517,12 +521,13 @@ static void list_paths(struct merger *m, struct resmon_run *run, double ns_per_t
         if (parent != NULL && parent->rss_calls > 0 && scopes[i].concurrent_ns == 0.0) {
             parent->rss_peak_bytes = fmax(parent->rss_peak_bytes, scopes[i].rss_peak_bytes);
         }
-        /* Children of scopes that stayed open, or of other threads' clocks, may exceed it. */
+        /* The children's time may exceed the scope's time if scopes stayed open, or because of
+         * other threads' clocks. */
         scopes[i].self_ns = fmax(scopes[i].self_ns, 0.0);
     }
 }
 
-/* The time that the scopes took themselves. */
+/* The cost of the scopes themselves. */
 static double cost_ticks_of(const struct merger *m)
 {
     uint64_t ticks = 0;
@@ -545,7 +550,7 @@ void rm_run_decode_scopes(const struct rm_block *block, const struct rm_decode *
     if (header->has_scopes == 0 || m.node_count == 0) {
         return;
     }
-    if (RM_LOAD_ACQUIRE(&header->energy_divisions) < 2) { /* the first sets the beginning */
+    if (RM_LOAD_ACQUIRE(&header->energy_divisions) < 2) { /* the first marks the beginning */
         m.none = (struct rm_scope_energy){RM_NAN, RM_NAN};
     }
     m.path_room = m.node_count + 1;

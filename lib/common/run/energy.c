@@ -68,13 +68,14 @@ static double plus(double sum, double value)
     return isnan(value) ? sum : isnan(sum) ? value : sum + value;
 }
 
-/* The machine's, or the share of a process that does not report it. */
+/* The energy of the whole machine; or the share of the process, if the machine's is not reported.
+ */
 static double whole_of_part(const resmon_energy_part *part)
 {
     return isnan(part->node_j) ? part->tree_j : part->node_j;
 }
 
-/* NaN where one of the two is not known. */
+/* The machine's energy minus the share of the process; NaN if either is not known. */
 static double rest_of_part(const resmon_energy_part *part)
 {
     double rest_j = part->node_j - part->tree_j;
@@ -147,7 +148,7 @@ struct rm_run_cost rm_run_cost_of(const resmon_energy *energy, double joules)
     };
 }
 
-/* Scopes are given shares of what the machine draws. */
+/* Scopes get shares of the energy of the machine. */
 void rm_run_price_scopes(const struct resmon_run *run, resmon_run_scope *scopes, size_t count)
 {
     const resmon_energy energy = rm_run_energy(run);
@@ -190,12 +191,13 @@ double rm_power_variance(const struct rm_power_spread *spread)
 
 /* ---- stretches of a run ----------------------------------------------------------------- */
 
-/* The energy of a run over time.  Components may be read less often than others: a point is a row
- * in which each has grown since the point before, so that no stretch ends inside of a jump. */
+/* The energy of a run over time. Some components may be read less often than others. So a point is
+ * a row in which each component has grown since the previous point, and no stretch ends inside of a
+ * jump. */
 struct curve {
     const struct resmon_run *run;
     const double *parts[RM_ENERGY_PARTS];
-    bool must_grow[RM_ENERGY_PARTS]; /* it does at all */
+    bool must_grow[RM_ENERGY_PARTS]; /* whether the component grows at all */
     double last[RM_ENERGY_PARTS];
     double last_s;
     size_t count, row;
@@ -262,7 +264,7 @@ static struct rm_power_spread divide(struct curve *curve, double seconds, double
     }
     from = first;
     while (next(curve, &point)) {
-        /* The last point is at the end but for rounding. */
+        /* The last point is at the end, except for rounding. */
         double share = (point.s - first.s) / seconds * count + 1e-9;
         if (floor(share) > done) {
             rm_power_add(&spread, (point.joules - from.joules) / (point.s - from.s),

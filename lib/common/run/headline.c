@@ -8,7 +8,7 @@
 
 /* ---- the figures asked for first -------------------------------------------------------- */
 
-/* Of the first metric of the figure that was measured. */
+/* The value of the first metric of the row that was measured. */
 static double value_of(const struct resmon_run *run, const char *figure)
 {
     struct rm_view_row row;
@@ -24,7 +24,8 @@ static double value_of(const struct resmon_run *run, const char *figure)
     return RM_NAN;
 }
 
-/* The kernel's mark is of the life of the process: of the run only if it rose meanwhile. */
+/* The kernel's high-water mark covers the life of the process. It is valid for the run only if it
+ * has risen during the run. */
 static void settle_peak(const struct resmon_run *run, resmon_headline *headline)
 {
     const resmon_column *mark = rm_run_statistics_of(run, RM_PROC_MEM_PEAK_RSS, NULL);
@@ -43,7 +44,8 @@ static void settle_peak(const struct resmon_run *run, resmon_headline *headline)
                                                 : RESMON_PROVENANCE_SAMPLED;
 }
 
-/* What could be read at first, and was closed by an exec of another user's program, is no total. */
+/* I/O that was readable at first is no total if an exec of another user's program made it
+ * unreadable. */
 static void leave_out_partial_io(const struct resmon_run *run, resmon_headline *headline)
 {
     for (size_t i = 0; i < run->source_count; i++) {
@@ -55,7 +57,7 @@ static void leave_out_partial_io(const struct resmon_run *run, resmon_headline *
     }
 }
 
-/* The kernel's account at the end, of the process and of what it waited for. */
+/* Takes the kernel's account at the end, of the process and of the children that it waited for. */
 static void take_usage(const struct resmon_run *run, resmon_headline *headline)
 {
     const resmon_run_usage *usage = &run->usage;
@@ -66,14 +68,14 @@ static void take_usage(const struct resmon_run *run, resmon_headline *headline)
     if (usage->wall_s > 0.0) {
         headline->wall_s = usage->wall_s;
         if (rm_run_statistics_of(run, RM_TREE_CPU_TIME, NULL) == NULL) {
-            headline->cpu_s =
-                usage->user_s + usage->system_s; /* that of the process has the exec */
+            headline->cpu_s = usage->user_s + usage->system_s; /* the account also covers an exec */
         }
     }
     if (isnan(headline->cpu_s)) {
         headline->cpu_s = usage->user_s + usage->system_s;
     }
-    /* Without what the launcher had used before the command began, which the total has not. */
+    /* The launcher's CPU time before the command began is subtracted: the total does not include
+     * it. */
     double before_s = fmax(0.0, usage->user_s + usage->system_s - headline->cpu_s);
     headline->cpu_system_s = fmax(0.0, usage->system_s - before_s);
     headline->cpu_user_s = usage->user_s - fmax(0.0, before_s - usage->system_s);
@@ -81,13 +83,14 @@ static void take_usage(const struct resmon_run *run, resmon_headline *headline)
         headline->rss_peak_bytes = usage->rss_peak_bytes;
         headline->rss_peak_provenance = RESMON_PROVENANCE_MEASURED;
     }
-    /* A process whose scopes meter peaks sets back the mark that the account is made of. */
+    /* A process whose scopes meter peaks resets the high-water mark from which the account is made.
+     */
     for (size_t i = 0; i < run->process_count; i++) {
         headline->rss_peak_bytes = fmax(headline->rss_peak_bytes, run->processes[i].rss_peak_bytes);
     }
 }
 
-/* Of a merged run: the largest of its ranks, as sure as the least sure of all. */
+/* For a merged run: the largest value of its ranks, with the lowest certainty of all ranks. */
 static void take_ranks(const struct resmon_run *run, resmon_headline *headline)
 {
     headline->rss_peak_bytes = RM_NAN;
@@ -101,7 +104,8 @@ static void take_ranks(const struct resmon_run *run, resmon_headline *headline)
     }
 }
 
-/* Of a merged run of machines alone: what their control groups had, as far as it is known. */
+/* For a merged run of machines alone: the CPU time of their control groups, as far as it is known.
+ */
 static double cpu_of_nodes(const struct resmon_run *run)
 {
     double sum_s = RM_NAN;
@@ -182,7 +186,7 @@ const char *rm_node_summary_key(size_t index)
     return rm_node_summary_row(index).label;
 }
 
-/* Whose figures: a run's, or those of a node of a merged one. */
+/* The owner of the values: a run, or a node of a merged run. */
 struct owner {
     const struct resmon_run *run;
     bool is_node;

@@ -10,20 +10,20 @@
 #include "run/headline.h"
 #include "run/scope_sums.h"
 
-/* A process that was also observed from outside: it keeps the values of the kernel. */
+/* The row of a process that was also observed from outside: it keeps the values of the kernel. */
 static resmon_run_process *seen(struct resmon_run *run, size_t seen_count, int64_t pid,
                                 int64_t start_ns)
 {
     resmon_run_process *found = NULL;
     for (size_t i = 0; i < seen_count; i++) {
         if (run->processes[i].pid == pid && run->processes[i].start_ns <= start_ns) {
-            found = &run->processes[i]; /* the latest of that number */
+            found = &run->processes[i]; /* the latest process with this pid */
         }
     }
     return found;
 }
 
-/* A process of which a part was joined already: several monitors ran in it at one time. */
+/* The row of a process with a part that is joined already: a process may run several monitors. */
 static resmon_run_process *joined(struct resmon_run *run, size_t seen_count, int64_t pid,
                                   int64_t start_ns, int64_t end_ns)
 {
@@ -55,7 +55,7 @@ static void describe(struct resmon_run *run, resmon_run_process *process,
     process->signal_number = end.signal_number;
 }
 
-/* Of several parts of one process, the part of the longest duration is shown. */
+/* Of several parts of one process, the part with the longest duration is shown. */
 static void put_process(struct resmon_run *run, size_t seen_count, const struct resmon_run *part)
 {
     int64_t pid = rm_run_pid(part);

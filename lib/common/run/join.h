@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Owns what makes one run of several: the scopes of processes that recorded for themselves, in the
- * run of whoever observed them together.  Pure.
+ * Owns the joining of several runs into one: the scopes of processes that recorded themselves are
+ * added to the run of the process that observed them together. Pure.
  */
 #ifndef RM_RUN_JOIN_H
 #define RM_RUN_JOIN_H
@@ -9,8 +9,9 @@
 #include "run/run.h"
 
 /**
- * Gives `run`, which has no scopes, those of `parts`, paths of the same names as one; and a row for
- * each part among its processes.  Figures of processes stay those of `run`.  RESMON_ENOMEM.
+ * Adds the scopes of `parts` to `run`, which has no scopes. Paths of the same names become one
+ * path. Adds a row for each part to the processes of `run`. Values of processes that `run` already
+ * has stay unchanged. RESMON_ENOMEM.
  */
 resmon_status rm_run_join(struct resmon_run *run, struct resmon_run *const *parts, size_t count);
 

@@ -29,7 +29,7 @@ struct rm_run_profile rm_profile_none(void)
     return profile;
 }
 
-/* What failed may have been the text of a reason, or the first of the kinds. */
+/* The failed allocation may be the text of a reason, or the list of kinds. */
 void rm_profile_give_up(struct rm_run_profile *profile, int32_t status, const char *reason)
 {
     struct rm_run_profile none = rm_profile_none();
@@ -49,8 +49,8 @@ void rm_profile_give_up(struct rm_run_profile *profile, int32_t status, const ch
     *profile = none;
 }
 
-/* `text` behind what a reason says already, but of names that were left out; in the arena.  NULL:
- * no memory. */
+/* Appends `text` to a reason, in the arena; a remark about names that were left out is replaced.
+ * NULL: no memory. */
 static const char *join(struct resmon_run *run, const char *reason, const char *text)
 {
     struct rm_buffer joined;
@@ -96,7 +96,7 @@ void rm_profile_leave_names_out(struct resmon_run *run, const char *why)
 
 struct rm_stack_interval rm_stack_interval_of(double weight, double error, double most)
 {
-    const double z = 1.959963984540054; /* of 97.5 % */
+    const double z = 1.959963984540054; /* the quantile 97.5 % of the normal distribution */
     if (!(error > 0.0) || !(weight > 0.0)) {
         return (struct rm_stack_interval){weight, weight};
     }
@@ -160,8 +160,8 @@ static bool is_start_up(const struct rm_run_profile *profile, const struct rm_ru
     return false;
 }
 
-/* Linked in, its functions that programs call have its name; those that these call are inside of
- * them. */
+/* Whether a place is in this library. If it is linked statically, its functions that programs call
+ * have its name; the functions that these call are inside of them in the stack. */
 static bool is_own(const struct rm_run_profile *profile, const struct rm_run_place *place)
 {
     return begins(module_of(profile, place), "libresmon.so") || begins(place->function, "resmon_");
@@ -193,7 +193,7 @@ static bool is_frame(const struct rm_run_profile *profile, struct frames frames,
     return test(profile, &profile->places[frames.list[index]]);
 }
 
-/* How many of the innermost frames are this library's doing. */
+/* Number of innermost frames that belong to this library. */
 static uint32_t own_frames(const struct rm_run_profile *profile, struct frames frames)
 {
     uint32_t at = 0;
@@ -207,7 +207,7 @@ static uint32_t own_frames(const struct rm_run_profile *profile, struct frames f
     return at > first ? at : 0;
 }
 
-/* Of another process, its name stands around all that it does: "[cc1]". */
+/* The name of another process is the frame around all its frames: "[cc1]". */
 static bool is_process(const struct rm_run_profile *profile, const struct rm_run_place *place)
 {
     (void)profile;

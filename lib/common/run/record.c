@@ -10,7 +10,7 @@
 
 /* ---- the table -------------------------------------------------------------------------- */
 
-/* What a row's record is in C. */
+/* The C type of each row's record. */
 #define RM_RECORD(record, type, ...) typedef type record_##record;
 #include "run/records.def"
 
@@ -48,8 +48,8 @@ enum {
                    #record "." #member " has not the size of its row's type");
 #include "run/records.def"
 
-/* The keys of all members, one behind the other: a member has the place of its key in 16 bits,
- * where a pointer costs a relocation. */
+/* The keys of all members, one after the other. A member stores the offset of its key in 16 bits; a
+ * pointer would cost a relocation. */
 static const struct keys {
 #define RM_MEMBER(record, type, member, key, ...) char record##_##member[sizeof(key)];
 #include "run/records.def"
@@ -122,7 +122,7 @@ int32_t rm_word_code(enum rm_member_type words, const char *word, int32_t fallba
 
 /* ---- records ---------------------------------------------------------------------------- */
 
-/* Numbers of all kinds are NaN. */
+/* All kinds of numbers become NaN. */
 static void clear_member(const struct rm_member *member, char *at)
 {
     static const double unknown[] = {RM_NAN, RM_NAN, RM_NAN, RM_NAN};

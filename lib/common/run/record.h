@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Owns what is known of the members of a run's records: made from run/records.def, the one table of
- * them.  Pure.
+ * Owns the descriptions of the members of a run's records, made from run/records.def, the one table
+ * of members. Pure.
  */
 #ifndef RM_RUN_RECORD_H
 #define RM_RUN_RECORD_H
@@ -19,7 +19,8 @@ enum rm_record_name {
     RM_RECORDS
 };
 
-/* Types of members, each with that of C; records.def says what they are.  From STATUS on: words. */
+/* Types of members, each with its C type; records.def describes them. From STATUS on, the values
+ * are words. */
 #define RM_MEMBER_TYPES(ROW)                \
     ROW(TEXT, const char *)                 \
     ROW(COUNT, uint64_t)                    \
@@ -52,7 +53,7 @@ enum rm_member_type {
 struct rm_member {
     uint16_t key; /* of rm_member_key() */
     uint16_t offset;
-    uint16_t when; /* offset of the member that says whether this one is known; or ALWAYS */
+    uint16_t when; /* offset of the member that decides whether this one is known; or ALWAYS */
     uint8_t when_type;
     uint8_t type;
 };
@@ -65,16 +66,16 @@ struct rm_record {
 
 RM_SHARED struct rm_record rm_record_of(enum rm_record_name name);
 
-/** Its key in the document; "": it is not there. */
+/** The key of a member in the document; "" if the member is not in the document. */
 const char *rm_member_key(const struct rm_member *member);
 
-/** Sets all members of a record to what is not known: NaN, 0, "", RESMON_EFORMAT. */
+/** Sets all members of a record to "not known": NaN, 0, "", RESMON_EFORMAT. */
 RM_SHARED void rm_record_clear(enum rm_record_name name, void *record);
 
 /** Whether a member of a record is known. */
 RM_SHARED bool rm_record_has(const struct rm_member *member, const void *record);
 
-/** The word of a code, by the type of the member; NULL: there is none. */
+/** The word of a code, by the type of the member; NULL if there is no word. */
 RM_SHARED const char *rm_word_of(enum rm_member_type words, int32_t code);
 
 /** The code of a word (NULL: none); `fallback` when there is no such word. */

@@ -48,7 +48,7 @@ void rm_run_free(struct resmon_run *run)
     if (run == NULL || __atomic_sub_fetch(&run->references, 1, __ATOMIC_ACQ_REL) > 0) {
         return;
     }
-    /* Everything that belongs to a run lives in its arena. */
+    /* All memory of a run is in its arena. */
     rm_arena_free(&run->strings);
     rm_arena_free(&run->working);
     rm_free(run);
@@ -140,7 +140,7 @@ int64_t rm_run_pid(const struct resmon_run *run)
 
 const char *rm_run_title(const struct resmon_run *run)
 {
-    bool is_of_machines = run->node_count > 0 && run->rank_count == 0; /* the program is ours */
+    bool is_of_machines = run->node_count > 0 && run->rank_count == 0; /* "program" is this tool */
     const char *names[] = {rm_run_fact_text(run, "run", "name"),
                            is_of_machines ? rm_run_fact_text(run, "job", "name") : "",
                            is_of_machines ? rm_run_fact_text(run, "job", "id") : "",
@@ -162,7 +162,7 @@ const char *rm_run_node_name(const struct resmon_run *run)
 
 bool rm_run_reports_host(const struct resmon_run *run)
 {
-    return rm_run_fact_number(run, "job", "reports_host") != 0.0; /* NaN: nobody said otherwise */
+    return rm_run_fact_number(run, "job", "reports_host") != 0.0; /* NaN: not recorded */
 }
 
 static bool is_of_instance(const resmon_column *column, const char *instance)
@@ -181,7 +181,8 @@ int64_t rm_run_find_column(const struct resmon_run *run, const char *metric, con
     return -1;
 }
 
-/* By the address: a column's metric is the table's own text, if that has it. */
+/* Compares addresses first: the metric of a column is the table's own text, if the table has this
+ * metric. */
 int64_t rm_run_column_of(const struct resmon_run *run, uint32_t metric, const char *instance)
 {
     const struct rm_metric *row = rm_metric_of(metric);
@@ -195,7 +196,8 @@ int64_t rm_run_column_of(const struct resmon_run *run, uint32_t metric, const ch
     return -1;
 }
 
-/* Columns of nodes follow that of all nodes, in the nodes' order; a node may have none. */
+/* The columns of single nodes follow the column of all nodes, in the nodes' order. A node may have
+ * no column. */
 int64_t rm_run_node_column(const struct resmon_run *run, int64_t all, size_t node)
 {
     size_t first = (size_t)all + 1;
@@ -244,7 +246,7 @@ double rm_run_life_rss(const struct resmon_run *run)
 
 /* ---- how it ended ----------------------------------------------------------------------- */
 
-/* Whoever stops observing others does not know by this that their work is done. */
+/* A process that observes others and stops does not know whether they have ended. */
 static bool is_of_others(const struct resmon_run *run)
 {
     return rm_run_fact_text(run, "run", RM_FACT_OBSERVED)[0] != '\0' ||
@@ -259,7 +261,7 @@ resmon_run_end rm_run_end(const struct resmon_run *run)
         return (resmon_run_end){.reason = RESMON_END_RUNNING, .text = ""};
     }
     if (end.reason == RESMON_END_RUNNING) {
-        end.reason = RESMON_END_UNKNOWN; /* a document of before it ended, seen after that */
+        end.reason = RESMON_END_UNKNOWN; /* a document written before the end, read after the end */
     }
     if (end.reason == RESMON_END_UNKNOWN && strcmp(run->info.state, "stopped") == 0 &&
         !is_of_others(run)) {
@@ -282,7 +284,7 @@ static const struct {
     {SIGXFSZ, "xfsz"}, {SIGSYS, "sys"},   {SIGVTALRM, "vtalrm"},
 };
 
-/* "SIGTERM"; "signal 42" for one without a name. */
+/* "SIGTERM"; "signal 42" for a signal without a name. */
 static void put_signal_name(int number, char name[SIGNAL_NAME_BYTES])
 {
     (void)snprintf(name, SIGNAL_NAME_BYTES, "signal %d", number);

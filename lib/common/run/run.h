@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Owns the model of a run: everything that a run block or a run document says, in the structures of
- * the interface (run/records.def).
- * There are two producers (run/decode.c from a block, format/document_read.c from JSON) and
- * many consumers (sinks, report, the public accessors); nothing else passes between them.
+ * Owns the model of a run: all contents of a run block or a run document, in the structures of the
+ * interface (run/records.def). There are two producers (run/decode.c from a block,
+ * format/document_read.c from JSON) and many consumers (sinks, report, the public accessors). They
+ * share nothing but this model.
  */
 #ifndef RM_RUN_RUN_H
 #define RM_RUN_RUN_H
@@ -23,7 +23,7 @@
 #include "store/scope_tree.h"
 #include "store/series.h"
 
-/* Which parts a capture holds. */
+/* The parts of a capture. */
 #define RM_PART_SERIES  1U
 #define RM_PART_SUMMARY 2U /* columns and their statistics */
 #define RM_PART_SCOPES  4U
@@ -32,11 +32,11 @@
 #define RM_PART_EVENTS  32U
 #define RM_PART_STACKS  64U
 #define RM_PART_ALL     127U
-#define RM_PART_NAMES   128U /* of the stacks, once the monitor has stopped: files are read */
+#define RM_PART_NAMES   128U /* symbolize stacks once the monitor has stopped; this reads files */
 
 /* A thread that has events. */
 struct rm_run_thread {
-    uint64_t id; /* the kernel's */
+    uint64_t id; /* the kernel's thread id */
     const char *name;
 };
 
@@ -47,27 +47,27 @@ struct rm_run_event {
     uint32_t name;    /* index */
     uint32_t thread;  /* index */
     uint16_t depth;   /* 0: outermost */
-    uint16_t is_open; /* at the end of the run, until when it is taken to last */
+    uint16_t is_open; /* the scope is open at the end of the run; its duration lasts until then */
 };
 
 #define RM_SERIES_KINDS 4 /* RESMON_SERIES_LAST ... MEAN */
 
-/* "last", "min", "max", "mean": what documents and tables call them. */
+/* "last", "min", "max", "mean": the names in documents and tables. */
 RM_SHARED extern const char *const rm_series_names[RM_SERIES_KINDS];
 
 struct resmon_run {
     uint32_t references; /* atomic */
     struct rm_arena strings;
-    struct rm_arena working; /* only while it is filled */
+    struct rm_arena working; /* used only while the run is filled */
     resmon_run_info info;
-    resmon_run_usage usage; /* if rm_run_has_usage() */
-    resmon_run_end end;     /* as it was said: rm_run_end() knows the state, too */
+    resmon_run_usage usage; /* valid if rm_run_has_usage() */
+    resmon_run_end end;     /* as recorded; rm_run_end() considers the state, too */
 
     struct rm_fact *facts;
     size_t fact_count;
     resmon_run_source *sources;
     size_t source_count;
-    resmon_column *columns; /* `metric` is the table's own text, if that has it */
+    resmon_column *columns; /* `metric` is the table's own text, if the table has it */
     size_t column_count;
     int64_t *t_first; /* per row */
     int64_t *t_last;
@@ -82,7 +82,7 @@ struct resmon_run {
     size_t name_count;
     resmon_run_counter *counters; /* RM_SCOPE_COUNTERS at most */
     size_t counter_count;
-    resmon_run_process *processes; /* that were joined */
+    resmon_run_process *processes; /* processes of joined runs */
     size_t process_count;
     resmon_run_node *nodes; /* of a merged run (lib/reader/merge) */
     size_t node_count;
@@ -95,22 +95,22 @@ struct resmon_run {
     size_t event_name_count;
     struct rm_run_event *events;
     size_t event_count;
-    int keeps_events;                /* none may have come yet */
-    uint64_t event_room;             /* while it is filled: what was reserved */
-    struct rm_caught_events *caught; /* while it is filled: in `working` */
+    int keeps_events;                /* events are kept; there may be none yet */
+    uint64_t event_room;             /* while the run is filled: reserved capacity */
+    struct rm_caught_events *caught; /* while the run is filled; in `working` */
 
     resmon_run_line *lines;
     size_t line_count;
     struct rm_run_profile profile;
 };
 
-/** An empty run with one reference, or NULL. */
+/** A new empty run with a reference count of 1, or NULL. */
 RM_SHARED struct resmon_run *rm_run_new(void);
 
-/** Adds a reference, which rm_run_free() drops; NULL stays NULL. */
+/** Increments the reference count, which rm_run_free() decrements; NULL stays NULL. */
 RM_SHARED struct resmon_run *rm_run_ref(const struct resmon_run *run);
 
-/** Drops a reference; the last one frees the run. */
+/** Decrements the reference count; at 0, frees the run. */
 RM_SHARED void rm_run_free(struct resmon_run *run);
 
 /** Whether an allocation in the arenas of the run has failed. */
@@ -131,17 +131,17 @@ static inline double *rm_run_rank_walls(const struct resmon_run *run, size_t sco
     return run->rank_walls + scope * run->rank_count;
 }
 
-/** How many of the dropped scope instances were dropped although their call path is in the tree. */
+/** The number of dropped scope instances whose call path is in the tree. */
 static inline uint64_t rm_run_scopes_past_bounds(const resmon_run_info *info)
 {
     return info->dropped_scopes > info->dropped_paths ? info->dropped_scopes - info->dropped_paths
                                                       : 0;
 }
 
-/** Adds what the scopes of a part cost, and what was dropped of them. */
+/** Adds the cost of the scopes of a part, and the numbers of dropped scopes. */
 void rm_run_add_costs(resmon_run_info *info, const resmon_run_info *part);
 
-/** Sets what the costs are together. */
+/** Sets the sum of all costs. */
 RM_SHARED void rm_run_sum_costs(resmon_run_info *info);
 
 /** One series of a column: row_count doubles. */
@@ -150,14 +150,15 @@ static inline double *rm_run_series(const struct resmon_run *run, size_t column,
     return run->values + (column * RM_SERIES_KINDS + (size_t)kind) * run->row_count;
 }
 
-/** The series that RESMON_SERIES_VALUE is in a column; every other is itself. */
+/** The series that RESMON_SERIES_VALUE selects in a column; any other series is returned unchanged.
+ */
 static inline int32_t rm_run_series_meant(const resmon_column *column, int32_t series)
 {
     int32_t value = column->kind == RESMON_COUNTER ? RESMON_SERIES_LAST : RESMON_SERIES_MEAN;
     return series == RESMON_SERIES_VALUE ? value : series;
 }
 
-/* What tables call a column, in parts: "node.fs.used[/home]". */
+/* The name of a column in tables, in parts: "node.fs.used[/home]". */
 struct rm_column_name {
     const char *parts[4];
 };
@@ -169,40 +170,43 @@ static inline struct rm_column_name rm_run_column_name(const resmon_column *colu
         {column->metric, has_instance ? "[" : "", column->instance, has_instance ? "]" : ""}};
 }
 
-/** How the program ended: where nobody said it, by the run's state. */
+/** How the program ended; from the run's state if the end is not recorded. */
 RM_SHARED resmon_run_end rm_run_end(const struct resmon_run *run);
 
-/** Whether it ended before its second sample, without a word (an exec, SIGKILL): then nothing is
- * known of its time, nor of what grew meanwhile. */
+/** Whether the program ended before its second sample and recorded no end (an exec, SIGKILL). Then
+ * its duration is not known, nor the growth of any value. */
 static inline bool rm_run_has_one_sample(const struct resmon_run *run)
 {
     const char *state = run->info.state;
     return run->info.samples < 2 && state != NULL && strcmp(state, "interrupted") == 0;
 }
 
-/** Whether somebody said what the kernel had accounted to the process when it ended. */
+/** Whether the run has the kernel's account of the process at its end. */
 static inline bool rm_run_has_usage(const struct resmon_run *run)
 {
     return run->usage.user_s + run->usage.system_s > 0.0;
 }
 
-/* The text of the end of a program that the kernel killed for lack of memory, which it says of a
- * control group, and not of a process: by SIGKILL, where oom_kill of its group has risen. */
+/* The text of the end of a program that the kernel killed for lack of memory. The kernel reports
+ * OOM kills for a control group, not for a process. So the end is taken as such if SIGKILL ended
+ * the program and oom_kill of its control group has risen. */
 #define RM_END_OUT_OF_MEMORY "out of memory"
 
 RM_SHARED bool rm_end_is_out_of_memory(const resmon_run_end *end);
 
-/** "failed", "killed by SIGKILL (out of memory)", else the run's state: for the middle of a
- * sentence. */
+/** The end in words, for the middle of a sentence: "failed", "killed by SIGKILL (out of memory)",
+ * else the run's state. */
 RM_SHARED void rm_end_describe(const struct resmon_run *run, char text[64]);
 
 #define RM_RANK_NAME_BYTES 96
 
-/** Of a merged run: "rank 3 on n2", and "process 815 on n2" of a run without a rank. */
+/** The name of a rank of a merged run: "rank 3 on n2"; or "process 815 on n2" for a run without a
+ * rank. */
 RM_SHARED void rm_rank_describe(const struct resmon_run *run, size_t rank,
                                 char text[RM_RANK_NAME_BYTES]);
 
-/** A time of the run as real time; what cannot be told is the last moment that can. */
+/** A time of the run as real time. A time beyond the representable range becomes the last
+ * representable time. */
 RM_SHARED int64_t rm_run_realtime_ns(const struct resmon_run *run, int64_t t_ns);
 
 /** A fact, or NULL; its value, or ""; its number, or NaN. */
@@ -213,18 +217,17 @@ RM_SHARED const char *rm_run_fact_text(const struct resmon_run *run, const char 
 RM_SHARED double rm_run_fact_number(const struct resmon_run *run, const char *group,
                                     const char *key);
 
-/** The process that it is of; 0: it is not known, as in a document that was changed. */
+/** The pid of the run's process; 0 if it is not known, as in a changed document. */
 RM_SHARED int64_t rm_run_pid(const struct resmon_run *run);
 
-/** What people call it: the name that it was given, else the program or script; "run" where neither
- * is known. */
+/** The title of a run: its given name, else the program or script; "run" if neither is known. */
 RM_SHARED const char *rm_run_title(const struct resmon_run *run);
 
-/** The node as the batch system calls it, else the name of the host; "" when not known. */
+/** The name of the node in the batch system, else the name of the host; "" if not known. */
 RM_SHARED const char *rm_run_node_name(const struct resmon_run *run);
 
-/** Whether the figures of the machine are this run's: of a job's processes on a host, one run has
- * them. */
+/** Whether this run reports the metrics of the host. Of all processes of a job on a host, one run
+ * reports them. */
 RM_SHARED bool rm_run_reports_host(const struct resmon_run *run);
 
 /** The column of a metric and instance (NULL: the first of the metric), or -1. */
@@ -235,52 +238,54 @@ RM_SHARED int64_t rm_run_find_column(const struct resmon_run *run, const char *m
 RM_SHARED int64_t rm_run_column_of(const struct resmon_run *run, uint32_t metric,
                                    const char *instance);
 
-/** Of a merged run: the column of node `node` of the metric whose column of all nodes is `all`; -1:
- * there is none, or `all` is none. */
+/** For a merged run: the column of node `node` for a metric, where `all` is the metric's column of
+ * all nodes. -1 if there is no such column, or `all` is -1. */
 RM_SHARED int64_t rm_run_node_column(const struct resmon_run *run, int64_t all, size_t node);
 
-/** The statistics of a metric's column; NULL where it was never read. */
+/** The statistics of a metric's column; NULL if it was never read. */
 RM_SHARED const resmon_column *rm_run_statistics_of(const struct resmon_run *run, uint32_t metric,
                                                     const char *instance);
 
-/** The last value of a metric's column; NaN where it was never read. */
+/** The last value of a metric's column; NaN if it was never read. */
 RM_SHARED double rm_run_last_of(const struct resmon_run *run, uint32_t metric,
                                 const char *instance);
 
-/** By how much a counter grew; NaN of one that was read once, and counts from there on (counters of
- * energy may count from the start on). */
+/** The growth of a counter. NaN if it was read once only and counts from this reading on (counters
+ * of energy may count from the start on). */
 double rm_run_growth_of(const struct resmon_run *run, uint32_t metric, const char *instance);
 
-/** The statistics of a metric on one node of a merged run; NULL when it was not measured. */
+/** The statistics of a metric on one node of a merged run; NULL if it was not measured. */
 RM_SHARED const resmon_column *rm_run_node_statistics(const struct resmon_run *run, uint32_t metric,
                                                       size_t node);
 
-/* How a block is to be seen. */
+/* How to decode a block. */
 struct rm_decode {
     unsigned parts; /* RM_PART_* */
     int is_live;    /* this process writes it: open scopes last until `now` */
-    int is_written; /* another process does: it is not interrupted */
+    int is_written; /* another process writes it: the run is "running" */
     struct rm_clock_pair now;
 };
 
-/** Sets the statistics of a column but its quantiles; nothing where it was never read. */
+/** Sets the statistics of a column except its quantiles; sets nothing if the column was never read.
+ */
 void rm_run_set_statistics(resmon_column *column, const struct rm_stats *stats);
 
-/** Puts events of outside origin into their order. */
+/** Sorts events of untrusted origin. */
 void rm_run_sort_events(struct resmon_run *run);
 
-/** Makes a run of what a block holds. */
+/** Decodes a block into a run. */
 resmon_status rm_run_decode(const struct rm_block *block, const struct rm_decode *how,
                             struct resmon_run **ret_run);
 
-/** Adds the processes of `block` to `run`, which has none.  They may change meanwhile.  Trusts
- * nothing in the block; RESMON_ENOMEM. */
+/** Adds the processes of `block` to `run`, which has no processes. They may change meanwhile.
+ * Trusts nothing in the block. RESMON_ENOMEM. */
 resmon_status rm_run_decode_processes(const struct rm_block *block, struct resmon_run *run);
 
 /*
- * rm_run_decode() in steps, for a block that is live.  The caller holds the engine's locks for
- * measuring and for filling, but not for allocating in between; there is room for what may come
- * meanwhile. Nor for the last step, which frees what it worked in, whatever it returns.
+ * rm_run_decode() in steps, for a live block. The caller holds the engine's locks for measuring and
+ * for filling, but not for the allocation in between. The allocation includes a reserve for records
+ * that are added meanwhile. The last step also needs no locks; it frees the working memory,
+ * whatever it returns.
  */
 struct rm_run_extent {
     uint64_t rows, tags, nodes, fact_bytes, events;
@@ -293,7 +298,7 @@ resmon_status rm_run_fill(const struct rm_block *block, const struct rm_decode *
                           struct resmon_run *run);
 resmon_status rm_run_finish(const struct rm_block *block, struct resmon_run *run);
 
-/** What merging that many nodes of scopes works in, and what their result takes. */
+/** Bytes of working memory for merging so many nodes of scopes, plus the bytes of the result. */
 size_t rm_run_scopes_working(uint64_t nodes);
 size_t rm_run_scopes_result(uint64_t nodes);
 
@@ -301,17 +306,17 @@ size_t rm_run_scopes_result(uint64_t nodes);
 void rm_run_decode_scopes(const struct rm_block *block, const struct rm_decode *how,
                           double ns_per_tick, struct resmon_run *run);
 
-/** How many instances shortest, longest and deviation are of: with each stretch of a call that was
- * suspended. */
+/** Number of instances that shortest, longest and deviation cover. Each stretch of a suspended call
+ * counts. */
 static inline uint64_t rm_scope_ended(const resmon_run_scope *scope)
 {
     return scope->calls + scope->resumed - scope->open;
 }
 
-/** The highest RSS of the process's life by the kernel's mark; NaN: not known. */
+/** The highest RSS in the process's life, from the kernel's high-water mark; NaN: not known. */
 RM_SHARED double rm_run_life_rss(const struct resmon_run *run);
 
-/** How many events there are to copy at most, and what they are copied to. */
+/** The highest number of events to copy; and the memory that they are copied to. */
 uint64_t rm_run_events_extent(const struct rm_block *block);
 size_t rm_run_events_working(const struct rm_block_sizes *sizes, uint64_t events);
 

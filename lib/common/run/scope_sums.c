@@ -73,8 +73,8 @@ static void add_known(double *sum, double value)
     }
 }
 
-/* Adds an estimate; of NaN nothing.  Ends of intervals add up, too: the truth lies in there at
- * least as surely. */
+/* Adds an estimate; NaN adds nothing. The ends of intervals are added, too: the truth is in the sum
+ * interval with at least the same certainty. */
 static void estimate_add(resmon_estimate *sum, const resmon_estimate *estimate)
 {
     if (isnan(sum->value)) {
@@ -127,7 +127,7 @@ static void scope_sum_inclusive(resmon_run_scope *sum, const resmon_run_scope *s
     }
 }
 
-/* Adds its energy. */
+/* Adds the energy of a scope. */
 static void scope_sum_energy(resmon_run_scope *sum, const resmon_run_scope *scope)
 {
     add_known(&sum->energy_j, scope->energy_j);
@@ -204,7 +204,7 @@ static void add_inclusive(const struct summing *summing, uint32_t name,
     add_counters(summing, name, scope);
 }
 
-/* It ran beside the scope above for most of its time. */
+/* The scope ran beside its parent for most of its time. */
 static bool is_beside(const resmon_run_scope *scope)
 {
     return scope->concurrent_ns > 0.5 * scope->wall_ns;
@@ -369,7 +369,7 @@ static uint64_t hash_of(uint32_t parent, const char *name)
     return rm_hash_u64(rm_hash_bytes(RM_HASH_START, name, strlen(name)), parent);
 }
 
-/* 0: no memory. */
+/* Returns 0 if there is no memory. */
 static uint32_t new_path(struct rm_run_paths *paths, uint32_t parent, const resmon_run_scope *scope)
 {
     struct rm_run_path fresh = {
@@ -399,8 +399,8 @@ static uint32_t path_below(struct rm_run_paths *paths, uint32_t parent,
     return new_path(paths, parent, scope);
 }
 
-/* Of two groups of calls that ended: T. F. Chan, G. H. Golub, R. J. LeVeque: Updating Formulae and
- * a Pairwise Algorithm for Computing Sample Variances, 1979. */
+/* Combines the variances of two groups of finished calls: T. F. Chan, G. H. Golub, R. J. LeVeque:
+ * Updating Formulae and a Pairwise Algorithm for Computing Sample Variances, 1979. */
 static void add_spread(struct rm_run_path *path, const resmon_run_scope *scope)
 {
     const resmon_run_scope *sum = &path->sum;
@@ -417,7 +417,7 @@ static void add_spread(struct rm_run_path *path, const resmon_run_scope *scope)
 
 static void add_scope(struct rm_run_path *path, const resmon_run_scope *scope)
 {
-    uint64_t threads = path->sum.threads + scope->threads; /* those of processes are different */
+    uint64_t threads = path->sum.threads + scope->threads; /* distinct in each process */
     add_spread(path, scope);
     scope_sum_own(&path->sum, scope);
     scope_sum_inclusive(&path->sum, scope);
@@ -453,7 +453,7 @@ bool rm_run_paths_add(struct rm_run_paths *paths, const struct resmon_run *run, 
 
 /* ---- by path: the result ---------------------------------------------------------------- */
 
-/* Counters are each run's own. */
+/* Counters are not summed: each run has its own counters. */
 static void put_scope(struct resmon_run *run, struct rm_run_path *path, int64_t parent)
 {
     resmon_run_scope *scope = &run->scopes[run->scope_count];
@@ -481,7 +481,7 @@ static int compare_places(const void *left, const void *right)
                                             : strcmp((*a)->sum.name, (*b)->sum.name);
 }
 
-/* Siblings in their order. */
+/* Sorts siblings by order and position. */
 static bool sort_paths(struct rm_run_paths *paths)
 {
     struct rm_run_path **sorted = rm_alloc(paths->count, sizeof(struct rm_run_path *));
@@ -504,7 +504,7 @@ static bool sort_paths(struct rm_run_paths *paths)
     return true;
 }
 
-/* In preorder; 0 past the end. */
+/* The next path in preorder; 0 past the end. */
 static uint32_t path_after(const struct rm_run_paths *paths, uint32_t at)
 {
     if (paths->paths[at].first != 0) {
@@ -568,7 +568,7 @@ resmon_scope_spread rm_run_spread(const struct resmon_run *run, size_t scope)
             take(&spread, walls[i], i);
         }
     }
-    spread.mean_ns /= (double)spread.ranks; /* of none: NaN */
+    spread.mean_ns /= (double)spread.ranks; /* NaN if there are no ranks */
     if (spread.mean_ns > 0.0) {
         spread.imbalance = spread.max_ns / spread.mean_ns - 1.0;
     }
@@ -576,7 +576,7 @@ resmon_scope_spread rm_run_spread(const struct resmon_run *run, size_t scope)
     return spread;
 }
 
-#define AS_MUCH 0.9 /* of what the outer scope lost */
+#define AS_MUCH 0.9 /* fraction of the outer scope's loss */
 
 int64_t rm_run_most_uneven(const struct resmon_run *run, double imbalance,
                            resmon_scope_spread *ret_spread)

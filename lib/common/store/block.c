@@ -70,7 +70,7 @@ static resmon_status check_sizes(const struct rm_block_sizes *sizes)
     return RESMON_OK;
 }
 
-/* With sizes inside their bounds no product here can overflow. */
+/* No product here can overflow while the sizes are within their bounds. */
 static uint64_t lay_out(const struct rm_block_sizes *sizes,
                         struct rm_section sections[RM_SECTION_COUNT])
 {
@@ -130,7 +130,8 @@ static size_t largest_of(const struct rm_section sections[RM_SECTION_COUNT])
     return largest;
 }
 
-/* The option that makes a section large; of all others it is the number of call paths. */
+/* The option that makes each section large. A section that is not listed grows with the number of
+ * call paths. */
 static const char *const section_options[RM_SECTION_COUNT] = {
     [RM_SECTION_ROWS] = "rows",
     [RM_SECTION_EVENTS] = "events",
@@ -221,7 +222,8 @@ static uint64_t least(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
-/* In the middle of a halving, which ends with the spare behind them, none. */
+/* Keeps the rows that are whole. None is kept if the block is in the middle of a halving: its row 0
+ * is in the spare row, behind all others. */
 static void clip_rows(const struct rm_block *block)
 {
     struct rm_block_header *header = block->header;
@@ -232,7 +234,7 @@ static void clip_rows(const struct rm_block *block)
     }
 }
 
-/* Those that mean nothing unless they are whole. */
+/* Clears the groups of sections that mean nothing unless each of their sections is whole. */
 static void clip_groups(struct rm_block_header *header, const bool *is_cut)
 {
     static const enum rm_section_id stacks[] = {RM_SECTION_STACK_RECORD, RM_SECTION_STACK_NODES,

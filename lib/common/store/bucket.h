@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Owns the bucket: what is kept of one column over several samples, and how two of them merge
- * without loss.
+ * Owns the bucket: the summary of one column over several samples, and the lossless merge of two
+ * buckets.
  *
- * A gauge read at time t stands for the interval since its reading before: sum += value * dt,
- * weight += dt.  A counter: sum += growth, weight += dt, and min, max are of growth / dt.  So the
- * mean (of a counter: its mean rate) is sum / weight at every width of bucket.
+ * A gauge read at time t counts for the interval since the previous reading: sum += value * dt,
+ * weight += dt. A counter: sum += growth, weight += dt; min and max are of growth / dt. So the mean
+ * (of a counter: the mean rate) is sum / weight for any width of bucket.
  */
 #ifndef RM_STORE_BUCKET_H
 #define RM_STORE_BUCKET_H
@@ -31,7 +31,7 @@ struct rm_span {
     uint64_t n; /* samples */
 };
 
-/* Comparisons that a NaN never wins, unless both are. */
+/* Minimum and maximum that ignore NaN, unless both arguments are NaN. */
 static inline double rm_lesser(double a, double b)
 {
     return a < b || isnan(b) ? a : b;
@@ -58,11 +58,11 @@ static inline struct rm_cell rm_cell_merge(const struct rm_cell *early, const st
     };
 }
 
-/** Time-weighted mean (counter: rate); for a gauge that was read once, that reading. */
+/** Time-weighted mean (counter: mean rate). For a gauge with a single reading: this reading. */
 static inline double rm_cell_mean(const struct rm_cell *cell, int is_counter)
 {
     if (cell->weight > 0.0) {
-        /* Between the extremes, whatever the rounding of the sums. */
+        /* The mean must lie between the extremes; rounding of the sums could move it outside. */
         return rm_lesser(rm_greater(cell->sum / cell->weight, cell->min), cell->max);
     }
     return is_counter ? RM_NAN : cell->last;

@@ -13,7 +13,8 @@
 
 /* ---- in a block ------------------------------------------------------------------------- */
 
-/* Beside the copy that counts, byte by byte: a reader may look at either meanwhile. */
+/* Writes the copy that is not current, byte by byte: a reader may read either copy at the same
+ * time. */
 void rm_end_store(struct rm_block_header *header, const resmon_run_end *end)
 {
     struct rm_end_record record = {.reason = end->reason,

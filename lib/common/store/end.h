@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Owns how a program ended, in a form that a signal handler can write, and what the kernel had
- * accounted to the process by then: parts of the run block.
+ * Owns the record of how a program ended, in a form that a signal handler can write; and the
+ * resources that the kernel has accounted to the process at its end. Both are parts of the run
+ * block.
  */
 #ifndef RM_STORE_END_H
 #define RM_STORE_END_H
@@ -17,37 +18,37 @@ struct rm_block_header;
 
 #define RM_END_TEXT_BYTES 256
 
-/* In a block. */
+/* As stored in a block. */
 struct rm_end_record {
-    int32_t reason; /* UNKNOWN: nobody has said it yet */
+    int32_t reason; /* UNKNOWN: not recorded yet */
     int32_t exit_status;
     int32_t signal_number;
     int32_t reserved;
     char text[RM_END_TEXT_BYTES];
 };
 
-/** Whoever calls holds a lock against others who do. */
+/** Stores the end. The caller holds a lock against concurrent calls. */
 void rm_end_store(struct rm_block_header *header, const resmon_run_end *end);
 
-/** A signal came that ends the program: this goes before what was or will be said otherwise.
- * Async-signal-safe. */
+/** Records the signal that ends the program. It takes precedence over any stored end, earlier or
+ * later. Async-signal-safe. */
 void rm_end_note_signal(struct rm_block_header *header, int signal_number);
 
-/** What is said in the block; UNKNOWN: nothing. */
+/** The end recorded in the block; UNKNOWN if there is no record. */
 void rm_end_load(const struct rm_block_header *header, struct rm_end_record *ret_record);
 
-/** Of a status as wait(2) has it. */
+/** Converts a wait status of wait(2). */
 resmon_run_end rm_end_of_status(int status);
 
 /* ---- what it used ----------------------------------------------------------------------- */
 
 struct rm_block_header;
 
-/** Once: later calls change nothing, and return false.  Whoever calls holds a lock against others
- * who do. */
+/** Stores the usage once: later calls change nothing and return false. The caller holds a lock
+ * against concurrent calls. */
 bool rm_usage_store(struct rm_block_header *header, const resmon_run_usage *usage);
 
-/** False: nothing is said, and `ret_usage` is as it was. */
+/** Returns false if the block has no usage; `ret_usage` is then unchanged. */
 bool rm_usage_load(const struct rm_block_header *header, resmon_run_usage *ret_usage);
 
 #endif

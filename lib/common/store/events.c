@@ -17,7 +17,7 @@ void rm_events_open(struct rm_event_writer *writer, const struct rm_block *block
     if (ring != NULL) {
         writer->next = &ring->events[RM_LOAD(&ring->count) % room];
         writer->last = &ring->events[room - 1];
-        /* Rather none than the name of the thread before. */
+        /* No name is better than the name of the previous thread in this slot. */
         rm_events_set_name(writer, (char[RM_THREAD_NAME_BYTES]){0});
         RM_STORE_RELEASE(&ring->tid, tid);
     }
@@ -62,7 +62,7 @@ uint64_t rm_events_copy(const struct rm_block *block, uint64_t slot, uint64_t co
     for (uint64_t i = 0; i < taken; i++) {
         target[i] = read_event(&ring->events[(first + i) % (promised + 1)]);
     }
-    /* Number n is written over n - promised - 1, after the count became n. */
+    /* Event n overwrites event n - promised - 1, after the count has become n. */
     __atomic_thread_fence(__ATOMIC_ACQUIRE);
     uint64_t then = RM_LOAD(&ring->count);
     then = then > ring->count_then ? then : ring->count_then;

@@ -7,9 +7,9 @@
 
 #define LEAST_CHANCE 1e-9
 
-/* So many times its mean cost a meter may be ahead of its share or behind it before the chance
- * doubles or halves: the chance steers slowly enough to stay about even, since estimates from
- * uneven chances are worse, and fast enough to follow calls that become longer. */
+/* The chance doubles or halves when the cost of a meter is so many mean costs ahead of its share or
+ * behind it. The chance changes slowly enough to stay about even, because estimates from uneven
+ * chances are worse. It changes fast enough to follow calls that become longer. */
 #define LEEWAY 8.0
 
 /* xorshift64* (Marsaglia 2003, Vigna 2016): uniform in (0, 1]. */
@@ -33,7 +33,8 @@ void rm_pace_seed(struct rm_pace *pace, uint64_t seed)
     pace->random = x != 0 ? x : 1;
 }
 
-/* The share of a mean call over the mean cost spends just what is allowed in the long run. */
+/* The share of a mean call's time, divided by the mean cost: in the long run the cost is exactly
+ * the allowed share. */
 static double chance_of(const struct rm_pace *pace, const struct rm_pace_terms *terms,
                         uint64_t calls, uint64_t ticks)
 {
@@ -51,7 +52,8 @@ static double chance_of(const struct rm_pace *pace, const struct rm_pace_terms *
     return fmin(fmax(chance, LEAST_CHANCE), 1.0);
 }
 
-/* How many calls in a row are not drawn, when each is with `chance`. */
+/* Draws the number of calls before the next metered call, if each call is metered with probability
+ * `chance`. */
 static uint64_t failures(struct rm_pace *pace, double chance)
 {
     if (chance >= 1.0) {
@@ -60,15 +62,15 @@ static uint64_t failures(struct rm_pace *pace, double chance)
     return (uint64_t)fmin(log(draw(pace)) / log1p(-chance), 0x1p62);
 }
 
-/* The chance changes a little with each call.  It is followed after each metered call, and when
- * calls have become longer; drawing anew is fair at any time, since a draw has no memory. */
+/* The chance changes a little with each call. It is updated after each metered call, and when calls
+ * have become longer. A new draw is fair at any time, because a draw has no memory. */
 static void look_again(struct rm_pace *pace, const struct rm_pace_terms *terms, uint64_t calls,
                        uint64_t ticks)
 {
     pace->chance = chance_of(pace, terms, calls, ticks);
     pace->skip = failures(pace, pace->chance);
     if (pace->skip == 0) {
-        return; /* the call at hand is metered */
+        return; /* the current call is metered */
     }
     double cost = pace->taken > 0 ? (double)pace->spent / (double)pace->taken : 0.0;
     double worth = fmin((double)ticks / 16.0, cost / terms->share);

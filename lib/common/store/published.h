@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Owns records that one writer changes while others read: two copies, and a version that names the
- * current one (version & 1).  The writer fills the other copy and publishes it by the version
- * (release), so that neither a reader in another thread nor the reader of a killed program's file
- * ever sees half an update.
+ * current copy (version & 1). The writer fills the other copy and publishes it by the version
+ * (release). So no reader ever sees half an update, neither in another thread nor in the file of a
+ * killed program.
  *
- * All fields of such a record are 8 bytes: copied as words, so that TSan and the C memory model
- * agree with what the hardware does.
+ * All fields of such a record are 8 bytes. They are copied as words, so that TSan and the C memory
+ * model agree with what the hardware does.
  */
 #ifndef RM_STORE_PUBLISHED_H
 #define RM_STORE_PUBLISHED_H
@@ -25,7 +25,7 @@ static inline void rm_published_copy(void *target, const void *source, size_t by
     }
 }
 
-/* The copy that the version names stays untouched as long as the version does. */
+/* The copy that the version names does not change as long as the version does not change. */
 static inline void rm_published_read(void *target, const void *copies, size_t bytes,
                                      const uint32_t *version)
 {

@@ -22,7 +22,8 @@ void rm_tags_add(struct rm_block *block, int64_t t_ns, const char *label)
     RM_STORE(&tag->sequence, 0);
     __atomic_thread_fence(__ATOMIC_RELEASE);
     RM_STORE(&tag->t_ns, t_ns);
-    /* Built aside and stored by words: a reader may look at the same time. */
+    /* The label is built in a local buffer and stored word by word: a reader may read it at the
+     * same time. */
     uint64_t words[RM_TAG_LABEL_BYTES / 8] = {0};
     (void)rm_text_set((char *)words, sizeof words, label);
     uint64_t *target = (uint64_t *)(void *)tag->label;
@@ -63,7 +64,7 @@ bool rm_tags_get(const struct rm_block *block, uint64_t number, struct rm_tag *r
     if (RM_LOAD(&tag->sequence) != number + 1) {
         return false;
     }
-    /* The file may be of hostile origin: clean again. */
+    /* The file may be of hostile origin, so the label is cleaned again. */
     (void)rm_text_copy(copy.label, sizeof copy.label, (const char *)words, sizeof words);
     *ret_tag = copy;
     return true;
@@ -106,7 +107,8 @@ void rm_facts_add_text(struct rm_block *block, const char *group, const char *ke
 
 void rm_facts_print_number(double value, char text[RM_FACT_NUMBER_BYTES])
 {
-    /* To the nanounit, and by hand: printf would write the host program's decimal comma. */
+    /* Nine decimal places, without printf: printf would use the decimal comma of the host program's
+     * locale. */
     bool is_negative = value < 0;
     double magnitude = fabs(value);
     uint64_t whole = (uint64_t)magnitude;

@@ -16,8 +16,8 @@
 /* ---- tags ------------------------------------------------------------------------------- */
 
 /*
- * The ring of tags in the block: any thread and any signal handler writes, lock-free; the newest
- * are kept and the overwritten counted.
+ * The ring of tags in the block. Any thread and any signal handler may write, lock-free. The newest
+ * tags are kept; overwritten tags are counted.
  */
 
 #define RM_TAG_LABEL_BYTES 112
@@ -31,11 +31,11 @@ struct rm_tag {
 /** Writes a tag.  Async-signal-safe. */
 void rm_tags_add(struct rm_block *block, int64_t t_ns, const char *label);
 
-/** Tags written, and the number of the oldest that is still there. */
+/** Number of tags written; and the number of the oldest tag that is still in the ring. */
 uint64_t rm_tags_count(const struct rm_block *block);
 uint64_t rm_tags_oldest(const struct rm_block *block);
 
-/** Copies tag `number`; false when it was overwritten or never completed. */
+/** Copies tag `number`; false if the tag is overwritten or was never completed. */
 bool rm_tags_get(const struct rm_block *block, uint64_t number, struct rm_tag *ret_tag);
 
 /* ---- facts of the run ------------------------------------------------------------------- */
@@ -55,64 +55,64 @@ struct rm_fact {
     char kind;
 };
 
-/* A fact that does not fit is dropped: the arena is sized for all facts that the library writes. */
+/* A fact that does not fit is dropped. The arena is large enough for all facts that the library
+ * writes. */
 void rm_facts_add_text(struct rm_block *block, const char *group, const char *key,
                        const char *value);
 void rm_facts_add_number(struct rm_block *block, const char *group, const char *key, double value);
 
 #define RM_FACT_NUMBER_BYTES 40
-#define RM_FACT_VALUE_BYTES  512 /* longer ones are cut */
+#define RM_FACT_VALUE_BYTES  512 /* longer values are cut */
 
-#define RM_FACT_CUT "cut" /* of "run": how much of the recording there is, if not all */
-#define RM_FACT_OBSERVED                                                                          \
-    "observed"                      /* of "run": another process that is observed, as that has it \
-                                     */
-#define RM_FACT_OBSERVER "observer" /* of "run": who writes it, as rm_identity_print() has it */
+#define RM_FACT_CUT      "cut"      /* of "run": how much of the recording there is */
+#define RM_FACT_OBSERVED "observed" /* of "run": the observed process, by rm_identity_print() */
+#define RM_FACT_OBSERVER "observer" /* of "run": the writing process, by rm_identity_print() */
 
 #define RM_FACT_NO_EACH "each_lack" /* of "settings": why there are no rows of processes */
 
-/* Of "run": how far the clock of the machine may have been wrong, in ns, when the run began and
- * when it ended (adjtimex(2)); and by how much it was set meanwhile. */
+/* Of "run": the error bound of the machine's clock in ns, at the start and at the end of the run
+ * (adjtimex(2)); and by how much the clock was set during the run. */
 #define RM_FACT_CLOCK_ERROR     "clock_error_ns"
 #define RM_FACT_END_CLOCK_ERROR "end_clock_error_ns"
 #define RM_FACT_CLOCK_STEP      "clock_step_ns"
 
-/* Of "job": the nodes that it has, as Slurm writes them; of "settings": how wide the rows of a
- * merged run are. */
+/* Of "job": the nodes of the job, in Slurm's notation. Of "settings": the width of the rows of a
+ * merged run. */
 #define RM_FACT_JOB_HOSTS       "hosts"
 #define RM_FACT_MERGED_INTERVAL "merged_interval_ms"
 
-#define RM_FACT_NUMBER_LIMIT 9e15 /* beyond it doubles skip whole numbers */
+#define RM_FACT_NUMBER_LIMIT 9e15 /* beyond this limit, doubles skip whole numbers */
 
-/** The text of a number below the limit, as it stands in a fact. */
+/** The text of a number below RM_FACT_NUMBER_LIMIT, as stored in a fact. */
 RM_SHARED void rm_facts_print_number(double value, char text[RM_FACT_NUMBER_BYTES]);
 
-/** The number of an RM_FACT_NUMBER; NaN when it is none. */
+/** The number of an RM_FACT_NUMBER; NaN if the text is not a number. */
 RM_SHARED double rm_fact_number(const struct rm_fact *fact);
 
-/** Takes the fact at `*position` (start with 0) and moves on; false at the end or at garbage. */
+/** Returns the fact at `*position` (start with 0) and advances; false at the end or at invalid
+ * data. */
 bool rm_facts_next(const struct rm_block *block, uint64_t *position, struct rm_fact *ret_fact);
 
 /* ---- checkpoints of lines --------------------------------------------------------------- */
 
 /*
- * The checkpoints of lines as data in the block: one record for each RESMON_LINE() that was passed,
- * added to by any thread; published by header->line_count.
+ * The checkpoints of lines as data in the block: one record for each RESMON_LINE() that was passed.
+ * Any thread may add to a record. Records are published by header->line_count.
  */
 
 #define RM_LINE_FILE_BYTES     192
 #define RM_LINE_FUNCTION_BYTES 64
-#define RM_LINES               256U /* when scopes are kept */
+#define RM_LINES               256U /* number of records if scopes are kept */
 
 struct rm_line_record {
     char file[RM_LINE_FILE_BYTES];
     char function[RM_LINE_FUNCTION_BYTES];
     uint64_t line;
-    uint64_t hits;        /* stretches that ended here; each number by atomic additions */
-    uint64_t ticks;       /* that they took */
-    uint64_t rss_hits;    /* of those, with the RSS known at both ends */
-    uint64_t rss_bytes;   /* by which it grew, as a number of two's complement: it may shrink */
-    uint64_t rss_highest; /* of the process, when the line was passed; 0: not known */
+    uint64_t hits;        /* stretches that ended here; all fields: atomic additions */
+    uint64_t ticks;       /* total duration of these stretches */
+    uint64_t rss_hits;    /* number of these stretches whose RSS is known at both ends */
+    uint64_t rss_bytes;   /* growth of the RSS in these; two's complement, may be negative */
+    uint64_t rss_highest; /* highest RSS of the process when the line was passed; 0: not known */
 };
 
 /* ---- processes -------------------------------------------------------------------------- */
@@ -124,7 +124,7 @@ struct rm_line_record {
 
 #define RM_PROCESS_ROWS 16384U
 
-/* Which members are known. */
+/* Flags of the members that are known. */
 #define RM_PROCESS_HAS_CPU        1U
 #define RM_PROCESS_HAS_STATUS     2U
 #define RM_PROCESS_HAS_PEAK       4U
@@ -138,25 +138,25 @@ struct rm_process_row {
     int64_t start_ns, end_ns; /* since the start of the run */
     uint64_t cpu_ns;
     uint64_t rss_peak;
-    uint32_t wait_status; /* as wait(2) has it */
+    uint32_t wait_status; /* as from wait(2) */
     uint32_t known;       /* atomic: RM_PROCESS_* */
 };
 
-/** A new row; NULL: the table is full, which is counted. */
+/** Adds a row; NULL if the table is full. Rows that do not fit are counted. */
 struct rm_process_row *rm_process_row_add(const struct rm_block *block,
                                           const struct rm_process_row *row);
 
 /** Marks members as known. */
 void rm_process_row_know(struct rm_process_row *row, uint32_t what);
 
-/** Marks members as not known any more. */
+/** Marks members as no longer known. */
 void rm_process_row_forget(struct rm_process_row *row, uint32_t what);
 
 /* ---- sources of numbers ----------------------------------------------------------------- */
 
 /*
- * The record of a source of numbers in the block: whether it could be read, why not, how good it is
- * and what it cost.  Written by the sampler only.
+ * The record of a source of metrics in the block: whether the source could be read, or the reason
+ * why not; the quality of its values; and its cost. Written by the sampler only.
  */
 
 #define RM_SOURCE_NAME_BYTES   32
@@ -164,13 +164,13 @@ void rm_process_row_forget(struct rm_process_row *row, uint32_t what);
 
 struct rm_source_record {
     char name[RM_SOURCE_NAME_BYTES];
-    int32_t status;     /* RESMON_OK: available; else why not */
+    int32_t status;     /* RESMON_OK: available; else the error */
     int32_t provenance; /* RESMON_PROVENANCE_* */
     uint64_t reads;
     uint64_t failures;
     uint64_t cost_ns; /* time spent reading it */
     uint64_t cost_max_ns;
-    uint64_t every; /* it is now read at every k-th sample */
+    uint64_t every; /* the source is now read at each `every`-th sample */
     char reason[RM_SOURCE_REASON_BYTES];
 };
 

@@ -6,7 +6,7 @@
 #include "base/compiler.h"
 #include "store/published.h"
 
-/* Where energy is recorded. */
+/* Only for a block that records energy. */
 static struct rm_scope_energy_record *record_of(const struct rm_block *block, rm_node_ref ref)
 {
     return rm_facet_record(block, RM_FACET_ENERGY, ref);
@@ -29,12 +29,13 @@ struct rm_scope_energy rm_scope_energy_of(const struct rm_block *block, rm_node_
 /* ---- what is new ------------------------------------------------------------------------ */
 
 /*
- * Each moment of a thread belongs to the innermost scope that it has open, and so to those above
- * that one in the tree.  That of a hung scope is not those that are open around it: so a node's
- * ticks are at first those of its instances alone, without what was begun in them.
+ * Computes the exclusive ticks of each node. Each moment of a thread belongs to its innermost open
+ * scope, and so to the scopes above that scope in the tree. The time of a hung scope does not
+ * belong to the scopes that its thread has open around it.
  *
- * Here those of finished instances; those of open ones are added then.  Instances without a frame
- * (tasks) have no time of a thread.  Sums may be below 0 while looks at two nodes differ by an end.
+ * This step counts finished instances; add_open() adds the open instances. Instances without a
+ * frame (tasks) have no time of a thread. A difference may be below 0 if an instance ends between
+ * the reads of two nodes.
  */
 static void take_totals(const struct rm_block *block, rm_node_ref ref,
                         struct rm_scope_energy_record *parent)
@@ -52,8 +53,8 @@ static void take_totals(const struct rm_block *block, rm_node_ref ref,
     }
 }
 
-/* After the totals: an instance that ends in between is missed, and found the next time; the other
- * way round it would count twice. */
+/* Runs after take_totals(). So an instance that ends between the two steps is missed now and found
+ * at the next division. In the opposite order it would count twice. */
 static void add_open(const struct rm_block *block, const struct rm_scope_thread_record *thread,
                      uint64_t now)
 {
@@ -77,8 +78,8 @@ static void add_open(const struct rm_block *block, const struct rm_scope_thread_
     }
 }
 
-/* Ticks become those that are new, of all together no more than `room`, which is what is left of it
- * then; with those of the scopes inside.  Returns the sum. */
+/* Replaces each node's ticks by its new ticks, inclusive of the scopes inside. The sum of all new
+ * ticks is at most `room`, which is reduced by the ticks used. Returns the sum. */
 static uint64_t keep_new(const struct rm_block *block, rm_node_ref ref, uint64_t *room)
 {
     uint64_t sum = 0;
@@ -97,7 +98,7 @@ static uint64_t keep_new(const struct rm_block *block, rm_node_ref ref, uint64_t
 
 /* ---- what it is worth ------------------------------------------------------------------- */
 
-/* Of a tree of scopes: J for the thread's own time, and for time in scopes at large. */
+/* For a tree of scopes: J for the thread's own time, and J for the time in all scopes. */
 struct worth {
     double own_j, own_ticks;
     double rest_j, rest_ticks;
@@ -162,7 +163,7 @@ static rm_node_ref retired_children(const struct rm_block *block)
     return rm_node_at(block, (rm_node_ref)block->header->retired_root)->first_child;
 }
 
-/* Ticks in outermost scopes, over all threads. */
+/* Finds the new ticks of all nodes. Returns the ticks in outermost scopes, over all threads. */
 static uint64_t find_slices(const struct rm_block *block, const struct rm_energy_slice *slice)
 {
     const struct rm_scope_thread_record *thread;

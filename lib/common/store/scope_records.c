@@ -46,7 +46,7 @@ struct rm_counter_record *rm_scope_counter_at(const struct rm_block *block, uint
     return rm_block_record(block, RM_SECTION_COUNTERS, index);
 }
 
-/* Most counts go with the time that a call took. */
+/* Most counts are proportional to the time of a call. */
 #define EXTENT RM_EXTENT_TICKS
 
 static struct rm_tallied tallied(struct rm_scope_counts *counts)
@@ -65,7 +65,7 @@ struct rm_scope_counts rm_scope_counts_merge(const struct rm_scope_counts *a,
     return both;
 }
 
-/* Brings them up to all calls that there are, as rm_tally_settle(). */
+/* Extends the counts to all calls, like rm_tally_settle(). */
 static void scope_counts_settle(struct rm_scope_counts *counts, struct rm_tally_all all)
 {
     rm_tally_settle(tallied(counts), all);
@@ -115,8 +115,8 @@ static void store_field(struct rm_field *to, struct rm_field field)
     __atomic_store(&to->rate, &field.rate, __ATOMIC_RELAXED);
 }
 
-/* As rm_published_write(), but field by field from one copy to the other: each scope waits for it.
- */
+/* Like rm_published_write(), but field by field from one copy to the other, for speed: each scope
+ * waits for it. */
 void rm_scope_counts_add(const struct rm_block *block, rm_node_ref ref,
                          const struct rm_counted_call *call)
 {
@@ -126,7 +126,7 @@ void rm_scope_counts_add(const struct rm_block *block, rm_node_ref ref,
     if (record == NULL) {
         return;
     }
-    uint32_t next = RM_LOAD(&record->version) + 1; /* nobody else writes it */
+    uint32_t next = RM_LOAD(&record->version) + 1; /* this thread is the only writer */
     const struct rm_scope_counts *from = &record->copies[(next - 1) & 1];
     struct rm_scope_counts *to = &record->copies[next & 1];
     rm_published_copy(&head, from, head_bytes);
@@ -136,7 +136,7 @@ void rm_scope_counts_add(const struct rm_block *block, rm_node_ref ref,
     const struct rm_tally_step step = rm_tally_step(&head.tally, EXTENT, &call->call);
     RM_FENCE_BEFORE_REFILL();
     rm_published_copy(to, &head, head_bytes);
-    /* What this block has no counters for stays 0 in both copies. */
+    /* Counters that this block does not have stay 0 in both copies. */
     for (size_t i = 0; i < (size_t)block->header->sizes.scope_counters; i++) {
         struct rm_field field = load_field(&from->fields[i]);
         store_field(&to->fields[i], rm_field_after(field, &step, call->values[i]));
@@ -156,7 +156,7 @@ static const uint8_t meter_of[RM_FIELDS] = {
 #include "store/scope_meters.def"
 };
 
-/* Where the fields of each meter begin: each row of a meter is followed by its fields. */
+/* The first field of each meter: each row of a meter is followed by its fields. */
 enum {
 #define RM_METER(token, name, extent)        RM_FIRST_##token, RM_BEFORE_##token = RM_FIRST_##token - 1,
 #define RM_METER_FIELD(token, field, member) RM_AT_##field,
@@ -218,7 +218,7 @@ resmon_estimate rm_tallies_estimate(const struct rm_tallies *tallies, size_t fie
 
 /* ---- records of meters ------------------------------------------------------------------ */
 
-/* Bytes of rm_tallies up to the last field of this meter and of those before it. */
+/* Bytes of rm_tallies up to the last field of this meter, with all meters before it. */
 static size_t bytes_up_to(size_t meter)
 {
     return offsetof(struct rm_tallies, fields) + firsts[meter + 1] * sizeof(struct rm_field);
@@ -259,7 +259,7 @@ static const struct rm_field *field_of(const struct rm_scope_sums *sums, size_t 
     return sum < RM_FIELDS ? &sums->tallies.fields[sum] : &sums->counts.fields[sum - RM_FIELDS];
 }
 
-/* Counters that had to share the processor's may have missed something at each call. */
+/* Counters that had to share the processor's counters may have missed events in each call. */
 static bool is_exact(const struct rm_scope_sums *sums, size_t sum)
 {
     bool is_counter = sum >= RM_FIELDS;
@@ -320,7 +320,7 @@ void rm_sum_room_share(struct rm_sum_room *room, const struct rm_sum_demand *dem
     for (size_t i = 0; i < RM_SUMS; i++) {
         if (demand->totals[i] > room->bounds[i]) {
             double sums = demand->sums[i];
-            double uncertain = demand->totals[i] - sums; /* else there is nothing to share out */
+            double uncertain = demand->totals[i] - sums; /* if 0, there is nothing to share */
             double left = fmax(room->bounds[i] - sums, 0.0);
             room->shares[i] = uncertain > 0.0 ? left / uncertain : 0.0;
         }
@@ -345,7 +345,7 @@ void rm_scope_sums_fit(struct rm_scope_sums *sums, const struct rm_sum_room *roo
 
 /* ---- all facets of a node --------------------------------------------------------------- */
 
-/* Any copy. */
+/* A copy of any facet. */
 union copy {
     struct rm_scope_energy energy;
     struct rm_scope_counts counts;
@@ -404,7 +404,7 @@ static void reset_tallies(void *record)
     memset(tallies->paces, 0, sizeof tallies->paces);
 }
 
-/* What is larger than the union has no place in rm_facet_move(): it does not compile. */
+/* A copy that is larger than the union would not compile: rm_facet_move() has no space for it. */
 #define RECORD(type, both, one)                                       \
     .record_bytes = sizeof(type), .version = offsetof(type, version), \
     .copies = offsetof(type, both),                                   \
@@ -435,7 +435,7 @@ void rm_facets_clear(const struct rm_block *block, rm_node_ref ref)
         void *record = rm_facet_record(block, (enum rm_facet_kind)kind, ref);
         if (record != NULL) {
             facet->reset(record);
-            publish(facet, record, &none); /* both copies: its owner may fill one in part */
+            publish(facet, record, &none); /* clears both copies: the owner may fill one in part */
             publish(facet, record, &none);
         }
     }

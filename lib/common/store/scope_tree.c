@@ -25,7 +25,7 @@ const struct rm_scope_thread_record *rm_scope_thread_at(const struct rm_block *b
     return is_used ? thread : NULL;
 }
 
-#define SHORT_BYTES 55 /* of a name that is cut, with its end */
+#define SHORT_BYTES 55 /* of a name that is cut, its terminator included */
 
 void rm_site_name_set(char name[RM_SITE_NAME_BYTES], const char *text)
 {
@@ -71,7 +71,7 @@ struct rm_scope_meters rm_node_meters(const struct rm_scope_node *node)
     return meters;
 }
 
-/* Publishes new wall times, or meter totals; the node's owner only. */
+/* Publishes new wall times, or meter totals. Only the node's owner calls it. */
 static void node_publish_wall(struct rm_scope_node *node, const struct rm_scope_wall *wall)
 {
     RM_STORE(&node->min, wall->min);
@@ -128,8 +128,9 @@ void rm_node_count_resumed(struct rm_scope_node *node)
     rm_node_publish_meters(node, &meters);
 }
 
-/* With a = floor(total / n) and the rest r: sum (x - a)^2 = sum x^2 - a (total + r), a whole
- * number; and sum (x - mean)^2 is r^2 / n less.  The difference of the large numbers is exact. */
+/* With a = floor(total / n) and the remainder r: sum (x - a)^2 = sum x^2 - a (total + r), a whole
+ * number. sum (x - mean)^2 is smaller by r^2 / n. So the difference of the large numbers is exact.
+ */
 double rm_scope_wall_variance(const struct rm_scope_wall *wall)
 {
     uint64_t n = wall->sums.calls;
@@ -174,8 +175,8 @@ struct rm_scope_meters rm_scope_meters_merge(const struct rm_scope_meters *a,
 }
 
 /*
- * The journal names both nodes and the versions that the target will have: while it stands, a
- * reader counts a record of the source only as long as the target has not got its new one.
+ * The journal names both nodes and the versions that the target will have. While the journal is
+ * valid, a reader counts a record of the source only until the target has its new version.
  */
 void rm_node_move(struct rm_block *block, rm_node_ref source, rm_node_ref target)
 {
@@ -215,7 +216,7 @@ struct rm_node_moved rm_node_moved_of(const struct rm_block *block, rm_node_ref 
     const struct rm_section *nodes = &header->sections[RM_SECTION_NODES];
     uint64_t version = RM_LOAD_ACQUIRE(&header->journal.wall_version);
     uint64_t target = RM_LOAD(&header->journal.target);
-    /* A file may say anything. */
+    /* The file may be damaged or hostile. */
     bool is_sound =
         target % nodes->record_bytes == 0 && target / nodes->record_bytes < nodes->count;
     if (version == 0 || RM_LOAD(&header->journal.source) != ref || !is_sound) {
@@ -242,9 +243,9 @@ static const struct rm_scope_node *node_of(const struct rm_block *block, rm_node
     return index > 0 && index < block->header->sizes.nodes ? rm_node_at(block, ref) : NULL;
 }
 
-/* What the finished instances of the children took, in all instances of `node`, and those that were
- * hung elsewhere.  Each node is the child of one, and open in one frame at most; a damaged file may
- * say otherwise. */
+/* Ticks of the finished instances of the children, in all instances of `node`, plus the ticks that
+ * went to scopes hung elsewhere. Each node is the child of one node, and open in at most one frame.
+ * A damaged file may violate this. */
 static uint64_t ticks_of_children(const struct rm_block *block, const struct rm_scope_node *node,
                                   uint64_t *visits_left)
 {
@@ -257,9 +258,10 @@ static uint64_t ticks_of_children(const struct rm_block *block, const struct rm_
     return ticks;
 }
 
-/* Of one thread, children run one after the other, inside of an instance: what they took beyond the
- * finished instances was in the open one.  Children are looked at first and the frame is the same
- * before and after, so that it holds while the program goes on, too. */
+/* The latest known end inside an open frame. The children of a thread's scope run one after the
+ * other, inside of an instance. So their time beyond the finished instances belongs to the open
+ * instance. Children are read first, and the frame must be the same before and after. So the result
+ * is also valid while the program runs. */
 static uint64_t end_of_frame(const struct rm_block *block, const struct rm_scope_frame *frame,
                              uint64_t *visits_left)
 {

@@ -10,11 +10,11 @@
 #include "base/compiler.h"
 
 /*
- * Halving in place, readable at every instant.  Pair i (rows 2i, 2i+1) merges into row i.  For
- * i >= 1 row i was itself consumed by an earlier pair, so writing it destroys nothing that a reader
- * still needs; row 0 is the exception, and goes to the spare row until all is done.  The progress
- * word carries the number of the halving, so that a reader can tell a halving under way (one more
- * than the state knows of) from one whose state is already published.
+ * Halving in place, readable at every instant. Pair i (rows 2i, 2i+1) merges into row i. For i >= 1
+ * an earlier pair has already consumed row i, so writing it destroys no row that a reader still
+ * needs. Row 0 is the exception: its result goes to the spare row until all pairs are merged. The
+ * progress word contains the number of the halving. So a reader can distinguish a halving under way
+ * (one more than in the state) from a halving whose state is already published.
  */
 
 static struct rm_row *row_at(const struct rm_block *block, uint64_t index)
@@ -68,10 +68,10 @@ static void halve(struct rm_block *block, const struct rm_commit *old)
     memcpy(row_at(block, 0), spare, block->header->sections[RM_SECTION_ROWS].record_bytes);
 }
 
-/* Most columns are not read at most samples.  Of such a one both states say the same soon, and
- * nothing of it has to be written, nor looked at: what is known of it stands in a byte. */
-#define NOTE_SAME  1U /* it is the same in both states */
-#define NOTE_EMPTY 2U /* and has nothing in the open bucket */
+/* Most columns are not read at most samples. Then both states of such a column soon are the same,
+ * and the column need not be written or compared. A byte for each column records this. */
+#define NOTE_SAME  1U /* the column is the same in both states */
+#define NOTE_EMPTY 2U /* and its open bucket is empty */
 
 static bool may_be_left(uint8_t note, double value, int starts_bucket)
 {
@@ -84,8 +84,9 @@ static bool is_empty(const struct rm_cell *cell)
     return isnan(cell->last) && cell->weight == 0.0;
 }
 
-/* What was not read changes nothing, but in rm_stats_take() before the first reading of an
- * interval, and where a bucket begins after one that has something. */
+/* A column that was not read does not change, with two exceptions. rm_stats_take() changes it
+ * before the first reading of an interval; and a bucket may begin after a bucket that is not empty.
+ */
 static uint8_t note_of(const struct rm_column_state *old, const struct rm_column_state *new,
                        double value, struct rm_counting counting, int starts_bucket)
 {
@@ -94,7 +95,7 @@ static uint8_t note_of(const struct rm_column_state *old, const struct rm_column
     return (uint8_t)((is_same ? NOTE_SAME : 0U) | (is_empty(&new->open) ? NOTE_EMPTY : 0U));
 }
 
-/* Writes the full open bucket behind the complete rows: invisible until the commit. */
+/* Writes the full open bucket behind the complete rows. The row is invisible until the commit. */
 static void flush_open(struct rm_block *block, const struct rm_commit *old,
                        const struct rm_column_state *columns, const uint8_t *notes)
 {
@@ -106,7 +107,8 @@ static void flush_open(struct rm_block *block, const struct rm_commit *old,
     }
 }
 
-/* Decides what becomes of a full open bucket; true when the next sample starts a new one. */
+/* Stores a full open bucket as a row, or halves the rows first. Returns true if the next sample
+ * starts a new bucket. */
 static int make_room(struct rm_block *block, const struct rm_commit *old, struct rm_commit *new,
                      const struct rm_column_state *columns, const uint8_t *notes)
 {
@@ -118,7 +120,7 @@ static int make_room(struct rm_block *block, const struct rm_commit *old, struct
         new->rows = old->rows / 2;
         new->stride = old->stride * 2;
         new->halvings = old->halvings + 1;
-        return 0; /* at the double stride, the open bucket is half full */
+        return 0; /* with twice the stride, the open bucket is half full */
     }
     flush_open(block, old, columns, notes);
     new->rows = old->rows + 1;

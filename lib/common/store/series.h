@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Owns the series of a run inside its block: columns, the bounded rows that halve themselves, the
- * running statistics, and the commit that makes each sample visible as a whole.
+ * Owns the series of a run inside its block: columns, the bounded rows that are decimated by
+ * halving, the running statistics, and the commit that makes each sample visible as a whole.
  *
- * One writer (the sampler).  Readers in the same process hold the engine's store lock; a reader of
- * a dead program's file needs none, since every state up to the last commit is complete.
+ * There is one writer, the sampler. Readers in the same process hold the engine's store lock. A
+ * reader of a dead program's file needs no lock, because every state up to the last commit is
+ * complete.
  */
 #ifndef RM_STORE_SERIES_H
 #define RM_STORE_SERIES_H
@@ -20,18 +21,18 @@
 
 #define RM_INSTANCE_BYTES 40
 
-/* A metric of an instance ("eth0"; "" for most).  Fixed before the first sample. */
+/* A metric of an instance ("eth0"; "" for most metrics). Fixed before the first sample. */
 struct rm_column {
     uint32_t metric;
     uint32_t source;      /* index of the source that reads it */
     int32_t kind;         /* RESMON_GAUGE or RESMON_COUNTER */
     uint32_t is_interval; /* as in struct rm_counting */
     double wrap;
-    double most_rate; /* counter: what it can grow by in a second; 0: anything */
+    double most_rate; /* counter: highest possible growth in a second; 0: no limit */
     char instance[RM_INSTANCE_BYTES];
 };
 
-/* What the sampler says about itself with each sample. */
+/* The cost of the sampler itself, recorded with each sample. */
 struct rm_sampler_cost {
     uint64_t late;    /* deadlines that had passed when the sampler woke */
     uint64_t cpu_ns;  /* CPU time of the sampling thread */
@@ -40,15 +41,15 @@ struct rm_sampler_cost {
     uint64_t undelivered; /* rows that the delivery queue refused */
     uint64_t skipped;     /* deadlines without a sample, to stay below max_overhead */
     uint64_t delivery_ns; /* CPU time of the threads that call sinks and copy the recording */
-    uint64_t gpus_ns;     /* of the one that asks the GPUs' driver */
-    uint64_t stacks_ns;   /* of the one that has stacks taken */
-    uint64_t handlers_ns; /* time in the signal handler that takes them, on the program's threads */
+    uint64_t gpus_ns;     /* CPU time of the thread that reads the GPUs' driver */
+    uint64_t stacks_ns;   /* CPU time of the thread that requests stacks */
+    uint64_t handlers_ns; /* time in the stacks' signal handler, on the program's threads */
 };
 
-/* The state after a sample; two copies in the block, the newer is published by header->commit. */
+/* The state after a sample. The block has two copies; header->commit publishes the newer copy. */
 struct rm_commit {
     int64_t t_ns;               /* of this sample, since start */
-    struct rm_clock_pair clock; /* just after it: ties ticks to time, for a killed run too */
+    struct rm_clock_pair clock; /* just after the sample: relates ticks to time */
     uint64_t samples;
     uint64_t rows;   /* complete buckets */
     uint64_t stride; /* samples per complete bucket */
@@ -64,9 +65,10 @@ struct rm_column_state {
 };
 
 /*
- * So many samples wait in rows before their quantities go into the sketches, all at once: a sketch
- * has three pages, and a sample touches one of each column's.  In a program that is killed in the
- * 10 us of that, quantiles may count up to 15 samples twice.
+ * The quantities of so many samples are kept in rows, and then enter the sketches all at once. The
+ * reason: a sketch has three pages, and each sample would touch one page of each column's sketch.
+ * Moving them takes 10 us. If the program is killed in this time, quantiles may count up to 15
+ * samples twice.
  */
 #define RM_RECENT_SAMPLES 16
 
@@ -81,9 +83,9 @@ struct rm_sample {
     int64_t t_ns;
     struct rm_clock_pair clock;
     const double *values; /* one per column, as read */
-    double *ret_values;   /* for delivery: counters as growth since start; NULL: not wanted */
-    uint8_t *notes; /* one per column, the writer's from sample to sample, zeroed at first; NULL:
-                       each column is written anew, also those that were not read */
+    double *ret_values;   /* for delivery, counters as growth since start; NULL: not wanted */
+    uint8_t *notes; /* one per column, kept between samples, zeroed at first; NULL: each column is
+                       written, also if it was not read */
 };
 
 /** Prepares the states of a freshly formatted block. */
@@ -97,16 +99,16 @@ void rm_series_add(struct rm_block *block, const struct rm_sample *sample,
 const struct rm_commit *rm_series_state(const struct rm_block *block);
 const struct rm_column_state *rm_series_columns(const struct rm_commit *commit);
 
-/** The quantities of a column that are not in its sketch yet; how many there are. */
+/** Copies the quantities of a column that are not yet in its sketch; returns their number. */
 size_t rm_series_recent(const struct rm_block *block, uint64_t column,
                         double ret_values[RM_RECENT_SAMPLES]);
 
-/** The sketch of a column; NULL: nothing went into any yet. */
+/** The sketch of a column; NULL if no sample has entered any sketch yet. */
 const struct rm_sketch *rm_series_sketch(const struct rm_block *block, uint64_t column);
 
 /**
- * The rows to read, oldest first: calls `visit` for each complete bucket, also when the block was
- * left in the middle of a halving.  The open bucket is in the state.
+ * Calls `visit` for each complete bucket, oldest first, also if the block was left in the middle of
+ * a halving. The open bucket is in the state.
  */
 void rm_series_visit(const struct rm_block *block,
                      void (*visit)(void *context, const struct rm_row *row), void *context);

@@ -11,8 +11,8 @@
 #define EXPONENT_BIAS 1023
 
 /*
- * log2(1 + m) is close to (4 m - m^2) / 3: its slope over that of the logarithm stays within
- * 0.92 ... 1.04 (relative), which 38 bins per octave absorb (34.7 would do for the exact one).
+ * log2(1 + m) is close to (4 m - m^2) / 3. The ratio of their slopes is within 0.92 ... 1.04. The
+ * sketch has 38 bins per octave to absorb this (34.7 would be enough for the exact logarithm).
  */
 static double to_bin_scale(double m)
 {
@@ -40,7 +40,7 @@ static size_t bin_of(double value)
     return 1 + (size_t)(octave - RM_SKETCH_LOW_OCTAVE) * RM_SKETCH_OCTAVE_BINS + within;
 }
 
-/* The value that is relatively as near to both ends of the bin. */
+/* The value that has the same relative distance to both ends of the bin. */
 static double middle_of(size_t bin)
 {
     if (bin == 0) {
@@ -54,7 +54,7 @@ static double middle_of(size_t bin)
     return ldexp(2.0 * low * high / (low + high), octave);
 }
 
-/* A full bin halves them all: the proportions stay. */
+/* Halves all bins when one is full; the proportions stay the same. */
 static RM_COLD void halve(struct rm_sketch *sketch)
 {
     for (size_t i = 0; i < RM_SKETCH_BINS; i++) {
@@ -62,7 +62,7 @@ static RM_COLD void halve(struct rm_sketch *sketch)
     }
 }
 
-/* One instruction reads and writes: a page's first touch is one fault, not one for each. */
+/* One instruction reads and writes, so the first touch of a page is one page fault and not two. */
 void rm_sketch_add(struct rm_sketch *sketch, double value)
 {
     uint32_t *bin = &sketch->bins[bin_of(value)];
@@ -71,9 +71,9 @@ void rm_sketch_add(struct rm_sketch *sketch, double value)
     }
 }
 
-/* What is counted from one bin to another, and the bins of some values more, in order. */
+/* The counts of a range of bins; and the bins of some more values, in order. */
 struct counted {
-    const struct rm_sketch *sketch; /* NULL: it is empty */
+    const struct rm_sketch *sketch; /* NULL: the sketch is empty */
     size_t first, last;
     size_t more[RM_SKETCH_MOST_MORE];
     size_t more_count;
@@ -84,7 +84,7 @@ static uint64_t count_in(const struct counted *counted, size_t bin)
     return counted->sketch != NULL ? RM_LOAD(&counted->sketch->bins[bin]) : 0;
 }
 
-/* By insertion: there are few. */
+/* Insertion sort: there are few values. */
 static void take_more(struct counted *counted, const double *values, size_t count)
 {
     for (size_t i = 0; i < count && i < RM_SKETCH_MOST_MORE; i++) {
@@ -97,7 +97,7 @@ static void take_more(struct counted *counted, const double *values, size_t coun
     }
 }
 
-/* The bin of the value before which there are `rank` others. */
+/* The bin of the value of this rank (from 0) in ascending order. */
 static size_t bin_at(const struct counted *counted, uint64_t rank)
 {
     uint64_t seen = 0;
@@ -126,7 +126,8 @@ double rm_sketch_quantile(const struct rm_sketch *sketch, const double *more, si
     if (total == 0) {
         return RM_NAN;
     }
-    /* Nearest rank: the smallest value that at least q of all do not exceed. */
+    /* Nearest rank: the smallest value such that at least a fraction q of all values do not exceed
+     * it. */
     double exact = ceil(q * (double)total) - 1.0;
     return middle_of(bin_at(&counted, exact > 0.0 ? (uint64_t)exact : 0));
 }

@@ -55,7 +55,7 @@ static uint64_t hash_of(uint64_t first, uint64_t second)
     return rm_hash_u64(rm_hash_u64(RM_HASH_START, first), second);
 }
 
-/* The child of a node, made if needed. */
+/* Finds or creates the child of a node. */
 static uint32_t child_of(struct rm_stack_writer *writer, uint32_t parent, uint64_t value,
                          uint32_t is_scope)
 {

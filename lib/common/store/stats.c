@@ -14,9 +14,9 @@ struct rm_stats rm_stats_empty(void)
 }
 
 /*
- * Growth since the reading before.  A value that went down wrapped, where the column says at what
- * and it was in the upper half before; else the source was reset (device replaced, module
- * reloaded): NaN, for nothing is known of the gap, and nothing is made up.
+ * Growth since the previous reading. A value that went down has wrapped, if the column has a wrap
+ * value and the previous reading was in its upper half. Otherwise the source was reset (device
+ * replaced, module reloaded): the result is NaN, because the growth in the gap is not known.
  */
 static double growth(const struct rm_stats *stats, double wrap, double value)
 {

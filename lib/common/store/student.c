@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-#define LARGEST_DF 1e6 /* beyond, the t is the normal distribution's to 1e-6 of it */
+#define LARGEST_DF 1e6 /* above, t equals the normal quantile to a relative 1e-6 */
 #define TINY       1e-300
 
 /*
@@ -35,7 +35,7 @@ static double beta_fraction(double x, double a, double b)
 /* I_x(a, b), the regularized incomplete beta function. */
 static double beta_share(double x, double a, double b)
 {
-    int sign; /* of gamma; positive here */
+    int sign; /* sign of the gamma function; positive here */
     double front = exp(lgamma_r(a + b, &sign) - lgamma_r(a, &sign) - lgamma_r(b, &sign) +
                        a * log(x) + b * log1p(-x));
     return x < (a + 1.0) / (a + b + 2.0) ? front * beta_fraction(x, a, b) / a

@@ -7,8 +7,8 @@
 
 #include "base/compiler.h"
 
-/** The t that a variable of `df` degrees of freedom (1 or more, also fractions) stays below with
- * the probability `p`, 0.5 ... 0.9999; to 1e-9 of its value. */
+/** The quantile `p` (0.5 ... 0.9999) of Student's t distribution with `df` degrees of freedom (1 or
+ * more, also fractions). Relative error at most 1e-9. */
 RM_SHARED double rm_student_quantile(double p, double df);
 
 #endif

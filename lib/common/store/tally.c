@@ -84,9 +84,9 @@ void rm_tally_merge(struct rm_tallied tallied, const struct rm_tally *tally,
     }
 }
 
-/* t(0.975, df), by the expansion about the normal distribution (Abramowitz and Stegun 26.7.5),
- * which is right to 1 % from 3 on and takes a hundredth of the time: a run may have many such
- * figures. */
+/* t(0.975, df), by the expansion about the normal distribution (Abramowitz and Stegun 26.7.5). It
+ * is accurate to 1 % from df = 3 on and takes a hundredth of the time: a run may have many
+ * estimates. */
 static double quantile_of(double df)
 {
     static const double z = 1.959963984540054;
@@ -114,8 +114,8 @@ void rm_estimate_clamp(resmon_estimate *estimate, double high)
     if (!isfinite(high) || isnan(estimate->value)) {
         return;
     }
-    high = fmax(high, estimate->low); /* what is certain is there, whatever the bound says */
-    estimate->high = fmin(estimate->high, high); /* a NaN gives way */
+    high = fmax(high, estimate->low);            /* the bound must not be below the certain sum */
+    estimate->high = fmin(estimate->high, high); /* fmin ignores NaN */
     estimate->value = fmin(estimate->value, high);
 }
 
