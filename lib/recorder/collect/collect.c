@@ -189,7 +189,6 @@ static void end_init(struct rm_collect *collect)
     collect->now_ns = rm_clock_monotonic_ns();
     open_limits(collect);
     rm_cpu_model_read(&collect->cpu, &collect->root, &collect->scratch);
-    rm_topology_read(&collect->topology, &collect->root, &collect->scratch);
     rm_host_read(&collect->host, &collect->root, &collect->scratch, collect->proc_dir);
     read_capacity(collect);
     collect->capacity_ns = collect->now_ns;

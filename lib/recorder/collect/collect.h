@@ -37,7 +37,6 @@
 #include "os/nvml.h"
 #include "os/own_usage.h"
 #include "os/proc_pid.h"
-#include "os/topology.h"
 
 /* The process tree's share of the machine's energy so far, at the last division. */
 struct rm_shared_energy {
@@ -142,7 +141,6 @@ struct rm_collect {
     struct rm_cgroup_members members; /* members of the observed cgroup, at the last look */
     struct rm_capacity capacity;
     struct rm_cpu_model cpu;
-    struct rm_topology topology;
     struct rm_host host;          /* the host, and the observed program */
     const char *energy_path;      /* root of the energy zones; NULL: `root` */
     struct rm_root energy_root;   /* opened if energy_path is given */

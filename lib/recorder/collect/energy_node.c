@@ -10,6 +10,7 @@
 
 #include "carbon/power.h"
 #include "collect/collect.h"
+#include "os/topology.h"
 
 /* Reads the counters of a domain: their energy at `ret_ns`.  False: they are dead, and a model
  * replaces them. */
@@ -187,8 +188,9 @@ static double choose_tdp_by_name(struct rm_collect *collect, const struct rm_cpu
     char name[RM_CPU_NAME_BYTES];
     double tdp_w = rm_cpu_tdp(model->name, name);
     if (tdp_w > 0.0) {
-        double known = collect->topology.sockets;
-        unsigned sockets = known >= 1.0 ? (unsigned)known : 1;
+        struct rm_topology topology;
+        rm_topology_read(&topology, &collect->root, &collect->scratch);
+        unsigned sockets = topology.sockets >= 1.0 ? (unsigned)topology.sockets : 1;
         (void)snprintf(text, capacity, "a model: %u x %.50s, %.4g W each by load", sockets, name,
                        tdp_w);
         return tdp_w * sockets;

@@ -274,6 +274,7 @@ static resmon_status open_sampling(resmon_monitor *monitor)
 {
     bool leads = is_in_job(monitor) && rm_leader_leads(&monitor->leader);
     const struct rm_sampling_terms terms = {
+        .facts_lock = &monitor->label_lock,
         .options = &monitor->options,
         .job_id = leads ? monitor->job->info.id : NULL,
         .begin = monitor->begin.at_ns != 0 ? &monitor->begin : NULL,

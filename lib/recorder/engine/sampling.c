@@ -12,6 +12,7 @@
 #include "base/thread.h"
 #include "os/identity.h"
 #include "os/kept.h"
+#include "setup/facts.h"
 
 /* ---- the last thread of a program ----------------------------------------------------------- */
 
@@ -109,11 +110,23 @@ static void complete(struct rm_sampling *sampling, uint64_t requested)
     rm_condition_signal(&sampling->work_done); /* the waiting thread finds the lock free */
 }
 
+/* Reads dozens of files, so it waits for the second sample: a short program does not pay for it,
+ * and has no such facts. */
+static void record_topology(struct rm_sampling *sampling)
+{
+    struct rm_sampler *sampler = &sampling->sampler;
+    struct rm_topology topology;
+    rm_topology_read(&topology, &sampler->collect.root, &sampler->collect.scratch);
+    (void)pthread_mutex_lock(sampling->facts_lock);
+    rm_facts_record_topology(&sampler->block, &topology);
+    (void)pthread_mutex_unlock(sampling->facts_lock);
+}
+
 static void take_samples(struct rm_sampling *sampling)
 {
     struct rm_sampler *sampler = &sampling->sampler;
     int64_t start_ns = sampler->block.header->start.ns;
-    bool is_stopping = false;
+    bool is_stopping = false, has_topology = false;
     sampling->deadline_ns = start_ns + sampler->options->interval_ns;
     int64_t first_ns = sampler->begin != NULL ? rm_clock_monotonic_ns() : start_ns;
     rm_sampler_take(sampler, first_ns, RM_SAMPLE_ALL);
@@ -133,6 +146,10 @@ static void take_samples(struct rm_sampling *sampling)
                                    : is_asked  ? RM_SAMPLE_ASKED
                                                : RM_SAMPLE_DUE;
             rm_sampler_take(sampler, now_ns, of);
+        }
+        if (is_due && !has_topology) {
+            has_topology = true;
+            record_topology(sampling);
         }
         rm_collect_poll(&sampler->collect, now_ns);
         rm_sampler_take_events(sampler, now_ns);
@@ -194,6 +211,7 @@ resmon_status rm_sampling_open(struct rm_sampling *sampling, const struct rm_sam
     rm_sampler_prepare(&sampling->sampler, terms->options);
     sampling->sampler.job_id = terms->job_id;
     sampling->sampler.begin = terms->begin;
+    sampling->facts_lock = terms->facts_lock;
     rm_last_thread_watch();
     const struct rm_thread_work work = {"rm-sample", RM_STACK_SMALL, run_thread, sampling};
     resmon_status status = rm_thread_start(&sampling->thread, &work);

@@ -32,6 +32,7 @@ enum rm_sampling_stage {
 struct rm_sampling {
     struct rm_sampler sampler;
     pthread_t thread;
+    pthread_mutex_t *facts_lock;
     int64_t deadline_ns; /* CLOCK_MONOTONIC, of the next sample; used by the thread only */
 
     /* Guards the members below. */
@@ -49,6 +50,7 @@ struct rm_sampling_terms {
     const struct rm_options *options;
     const char *job_id;           /* job whose use of this machine is reported; NULL: none */
     const struct rm_begin *begin; /* NULL: the first sample is the begin */
+    pthread_mutex_t *facts_lock;  /* guards new facts of the block */
 };
 
 /** Starts the thread, which opens the sources. */

@@ -106,7 +106,7 @@ static void record_numa(struct rm_block *block, const struct rm_topology *topolo
     }
 }
 
-static void record_topology(struct rm_block *block, const struct rm_topology *topology)
+void rm_facts_record_topology(struct rm_block *block, const struct rm_topology *topology)
 {
     rm_facts_add_number(block, "machine", "sockets", topology->sockets);
     rm_facts_add_number(block, "machine", "cores", topology->cores);
@@ -348,7 +348,6 @@ void rm_facts_record(struct rm_block *block, const struct rm_options *options,
     }
     record_run(block, options, collect, &host);
     record_machine(block, collect, &host);
-    record_topology(block, &collect->topology);
     record_gpus(block, &collect->gpus);
     record_settings(block, options, collect->is_self);
     record_energy(block, options);

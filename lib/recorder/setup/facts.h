@@ -10,11 +10,15 @@
 #include "job/detect.h"
 #include "job/leader.h"
 #include "os/identity.h"
+#include "os/topology.h"
 #include "setup/options.h"
 #include "store/block.h"
 
 void rm_facts_record(struct rm_block *block, const struct rm_options *options,
                      const struct rm_collect *collect);
+
+/** Adds the facts of the machine's processors and memory nodes. */
+void rm_facts_record_topology(struct rm_block *block, const struct rm_topology *topology);
 
 /** The observing process, so that others can detect its end. */
 void rm_facts_record_observer(struct rm_block *block, const struct rm_identity *self);
