@@ -6,6 +6,7 @@
 #include "runs.h"
 
 #include "made_time.h"
+#include "os/topology.h"
 #include "run/run.h"
 #include "store/run_records.h"
 
@@ -55,6 +56,34 @@ TEST(hours_are_halved)
         assert_true(run->row_samples[i] == 32 || i + 1 == run->row_count);
     }
     resmon_run_free(run);
+}
+
+static double sockets_of_run_of(int64_t seconds)
+{
+    resmon_monitor *monitor = start_with(&(resmon_monitor_options){.interval_ms = 1000});
+    if (seconds > 0) {
+        rm_condition_nap(seconds * S);
+    }
+    resmon_run *run = finish(monitor);
+    double sockets = rm_run_fact_number(run, "machine", "sockets");
+    resmon_run_free(run);
+    return sockets;
+}
+
+/* Compared with a reading of this host, which may have none. */
+TEST(the_topology_is_read_at_the_second_sample)
+{
+    struct rm_topology topology;
+    struct rm_scratch scratch;
+    struct rm_root root;
+    assert_ok(rm_root_open(&root, NULL));
+    assert_ok(rm_scratch_init(&scratch));
+    rm_topology_read(&topology, &root, &scratch);
+    rm_scratch_free(&scratch);
+    rm_root_close(&root);
+    assert_true(isnan(sockets_of_run_of(0)));
+    double sockets = sockets_of_run_of(2);
+    assert_true(sockets == topology.sockets || (isnan(sockets) && isnan(topology.sockets)));
 }
 
 /* The machine stands still, and goes on where it was: one sample tells of all deadlines that went

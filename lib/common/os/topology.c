@@ -227,8 +227,7 @@ static void read_nodes(struct rm_topology *topology, const struct reading *readi
 {
     struct rm_text text;
     struct rm_number_set nodes;
-    if (!read_file(reading, &text, "sys/devices/system/node/online") ||
-        !rm_number_set_parse(text, &nodes)) {
+    if (!rm_numa_online(reading->root, reading->scratch, &nodes)) {
         return;
     }
     topology->numa_count = rm_number_set_count(&nodes);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Owns what sysfs reports of the machine's processors and memory: sockets, cores, caches,
- * frequencies, NUMA nodes.  Read once, by the monitor for its facts and by the doctor.
+ * frequencies, NUMA nodes; and lists of numbers as the kernel prints them.  Called by collect, and
+ * once in a run for its facts.
  */
 #ifndef RM_OS_TOPOLOGY_H
 #define RM_OS_TOPOLOGY_H

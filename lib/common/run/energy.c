@@ -31,7 +31,7 @@ bool rm_run_has_energy(const struct resmon_run *run)
 
 const char *rm_run_energy_lack(const struct resmon_run *run)
 {
-    /* Only a build without energy has a source of this name. */
+    /* Documents of builds that had energy left out have a source of this name. */
     for (size_t i = 0; i < run->source_count; i++) {
         if (strcmp(run->sources[i].name, "energy") == 0) {
             return run->sources[i].reason;

@@ -145,7 +145,7 @@ const char *rm_page_grouped(struct rm_page *page, uint64_t number);
 /** A value with a unit prefix: "1.2 GiB"; "-" if it is not finite.  Unit "": a count. */
 const char *rm_page_value(struct rm_page *page, double value, const char *unit);
 
-/** The same with its sign: "+1.2 GiB". */
+/** A value with its sign and a unit prefix: "+1.2 GiB"; "-" if it is not finite. */
 const char *rm_page_signed(struct rm_page *page, double value, const char *unit);
 
 /** A number with so many decimals, and a point in every locale. */
