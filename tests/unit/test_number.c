@@ -95,6 +95,16 @@ static void print_as_printf(char expected[64], double number)
     }
 }
 
+/* The same double as strtod() reads, and the same length. */
+static void check_read(const char *text)
+{
+    double number = NAN, expected = strtod(text, NULL);
+    size_t length = rm_number_parse(text, strlen(text), &number);
+    if (length != strlen(text) || memcmp(&number, &expected, sizeof number) != 0) {
+        fail_msg("'%s': %a instead of %a, %zu bytes", text, number, expected, length);
+    }
+}
+
 /* In the locale "C", where printf and strtod can be asked. */
 static void check_double(double number)
 {
@@ -108,6 +118,7 @@ static void check_double(double number)
     if (length != strlen(text) || strcmp(text, expected) != 0) {
         fail_msg("%a: '%s' instead of '%s'", number, text, expected);
     }
+    check_read(text);
 }
 
 static void check_with_neighbours(double number)
@@ -190,6 +201,79 @@ TEST(what_is_not_finite_is_nothing)
 
 /* ---- locales -------------------------------------------------------------------------------- */
 
+/* Many digits, and halves between two doubles: both need more than a double's own precision. */
+TEST(numbers_as_others_write_them)
+{
+    static const char *const texts[] = {
+        "0",
+        "-0",
+        "0.0",
+        "-0.0e5",
+        "1E5",
+        "1e+5",
+        "1e-5",
+        "123456789012345678",
+        "0.1234567890123456789",
+        "9007199254740993",
+        "9007199254740992.5",
+        "9007199254740993e-3",
+        "18446744073709551615",
+        "18446744073709551616",
+        "5e-324",
+        "2.4703282292062327e-324",
+        "2.4703282292062328e-324",
+        "1.7976931348623157e308",
+        "1.7976931348623159e308",
+        "1e400",
+        "-1e400",
+        "1e-400",
+        "1e99999999999",
+        "0.000000000000000000000000000001",
+        "100000000000000000000000000000000",
+        "0e99999999999",
+        "0.30000000000000004",
+        "6.62607015e-34",
+        "1234567890.123456789012345678901234567890",
+    };
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        check_read(texts[i]);
+    }
+    struct random random = {7};
+    for (int i = 0; i < 300000; i++) {
+        char text[64];
+        uint64_t digits = random_u64(&random) >> random_below(&random, 64);
+        int places = (int)random_below(&random, 20);
+        int exponent = (int)random_below(&random, 80) - 40;
+        (void)snprintf(text, sizeof text, "%" PRIu64 "e%d", digits, exponent);
+        check_read(text);
+        (void)snprintf(text, sizeof text, "%" PRIu64 ".%0*u", digits, places + 1, 7U);
+        check_read(text);
+    }
+}
+
+TEST(what_is_no_number)
+{
+    static const struct {
+        const char *text;
+        size_t length;
+    } rows[] = {
+        {"", 0},     {"-", 0},
+        {"+1", 0},   {".5", 0},
+        {"01", 0},   {"-01", 0},
+        {"x", 0},    {"NaN", 0},
+        {"e5", 0},   {"1.", 1},
+        {"1.x", 1},  {"1e", 1},
+        {"1e+", 1},  {"1ex", 1},
+        {"1,2", 1},  {"12]", 2},
+        {"0x10", 1}, {"1234567890123456789012345678901234567890123456789012345678901234", 0},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        double number;
+        assert_int_equal(rm_number_parse(rows[i].text, strlen(rows[i].text), &number),
+                         rows[i].length);
+    }
+}
+
 TEST(a_point_in_every_locale)
 {
     static char texts[20000][RM_NUMBER_BYTES];
@@ -202,6 +286,11 @@ TEST(a_point_in_every_locale)
     for (size_t i = 0; i < count; i++) {
         char here[RM_NUMBER_BYTES];
         (void)rm_number_double(here, of_bits(random_u64(&again)));
+        assert_string_equal(here, texts[i]);
+        double number;
+        size_t length = strlen(here);
+        assert_int_equal(rm_number_parse(here, length, &number), length);
+        assert_true(length == 0 || rm_number_double(here, number) == length);
         assert_string_equal(here, texts[i]);
     }
     leave_comma_locale();

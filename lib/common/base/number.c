@@ -111,12 +111,12 @@ static size_t by_printf(char text[RM_NUMBER_BYTES], double number)
     return strlen(text);
 }
 
-#ifdef __SIZEOF_INT128__
-__extension__ typedef unsigned __int128 wide;
-
 static const double powers_of_10[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
                                       1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
                                       1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
+
+#ifdef __SIZEOF_INT128__
+__extension__ typedef unsigned __int128 wide;
 
 static const uint64_t powers_of_5[] = {
     UINT64_C(1),
@@ -215,4 +215,155 @@ size_t rm_number_double(char text[RM_NUMBER_BYTES], double number)
     }
 #endif
     return by_printf(text, number);
+}
+
+/* ---- reading --------------------------------------------------------------------------------- */
+
+#define EXACT_DIGITS 19 /* of a decimal number, that a uint64_t always holds */
+
+/* mantissa * 10^exponent; `digits` of them were read, the first one not 0. */
+struct decimal {
+    uint64_t mantissa;
+    int digits, exponent;
+};
+
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+/* Each digit adds `step` to the exponent: 0 before the point, -1 after it. */
+static const char *take_digits(const char *at, const char *end, struct decimal *decimal, int step)
+{
+    for (; at < end && is_digit(*at); at++) {
+        decimal->mantissa = decimal->mantissa * 10 + (uint64_t)(*at - '0');
+        decimal->digits += decimal->mantissa > 0 || decimal->digits > 0 ? 1 : 0;
+        decimal->exponent += step;
+    }
+    return at;
+}
+
+/* The end of "e-5", or `at` where there is no exponent. */
+static const char *take_exponent(const char *at, const char *end, struct decimal *decimal)
+{
+    const char *next = at + 1;
+    int exponent = 0;
+    if (at >= end || (*at != 'e' && *at != 'E')) {
+        return at;
+    }
+    bool is_negative = next < end && *next == '-';
+    next += next < end && (*next == '-' || *next == '+') ? 1 : 0;
+    if (next >= end || !is_digit(*next)) {
+        return at;
+    }
+    for (; next < end && is_digit(*next); next++) {
+        exponent = exponent < 10000 ? exponent * 10 + (*next - '0') : exponent;
+    }
+    decimal->exponent += is_negative ? -exponent : exponent;
+    return next;
+}
+
+#ifdef __SIZEOF_INT128__ /* and doubles without more bits in registers */
+/* Exact, since one operation on two doubles that are exact rounds once. */
+static bool by_double(const struct decimal *decimal, double *ret_number)
+{
+    int exponent = decimal->exponent;
+    const int most = (int)(sizeof powers_of_10 / sizeof *powers_of_10) - 1;
+    if (decimal->mantissa > (uint64_t)WHOLE_LIMIT || exponent < -most || exponent > most) {
+        return false;
+    }
+    double mantissa = (double)decimal->mantissa;
+    *ret_number =
+        exponent < 0 ? mantissa / powers_of_10[-exponent] : mantissa * powers_of_10[exponent];
+    return true;
+}
+
+static int bits_of(wide number)
+{
+    uint64_t high = (uint64_t)(number >> 64), low = (uint64_t)number;
+    return high != 0 ? 128 - __builtin_clzll(high) : low != 0 ? 64 - __builtin_clzll(low) : 0;
+}
+
+/* number * 2^shift, and a part below 1 unless `is_whole`; halves to even. */
+static double rounded(wide number, int shift, bool is_whole)
+{
+    int excess = bits_of(number) - 53;
+    if (excess <= 0) {
+        return ldexp((double)(uint64_t)number, shift);
+    }
+    wide quotient = number >> excess;
+    wide rest = number - (quotient << excess);
+    wide half = (wide)1 << (excess - 1);
+    bool is_up = rest > half || (rest == half && (!is_whole || (quotient & 1) != 0));
+    return ldexp((double)((uint64_t)quotient + (is_up ? 1 : 0)), excess + shift);
+}
+
+/* Up to 10^19 in both directions: exactly, by 128 bits. */
+static bool by_wide(const struct decimal *decimal, double *ret_number)
+{
+    int exponent = decimal->exponent;
+    if (exponent < -EXACT_DIGITS || exponent > EXACT_DIGITS) { /* more than 2^53: not 0 */
+        return false;
+    }
+    wide power = (uint64_t)powers_of_10[exponent < 0 ? -exponent : exponent];
+    if (exponent >= 0) {
+        *ret_number = rounded(decimal->mantissa * power, 0, true);
+        return true;
+    }
+    int shift = 127 - bits_of(decimal->mantissa); /* 63 bits of quotient, at least */
+    wide number = (wide)decimal->mantissa << shift;
+    wide quotient = number / power;
+    *ret_number = rounded(quotient, -shift, quotient * power == number);
+    return true;
+}
+static bool is_exact(const struct decimal *decimal, double *ret_number)
+{
+    return decimal->digits <= EXACT_DIGITS &&
+           (by_double(decimal, ret_number) || by_wide(decimal, ret_number));
+}
+#else
+static bool is_exact(const struct decimal *decimal, double *ret_number)
+{
+    *ret_number = 0.0;
+    return decimal->digits <= EXACT_DIGITS && decimal->mantissa == 0;
+}
+#endif
+
+/* By strtod(), which is exact; without a point, for the point is the locale's. */
+static double by_strtod(const char *text, const char *end, int exponent)
+{
+    char digits[RM_NUMBER_LONGEST + 16];
+    size_t length = 0;
+    for (; text < end && *text != 'e' && *text != 'E'; text++) {
+        if (is_digit(*text)) {
+            digits[length++] = *text;
+        }
+    }
+    (void)snprintf(digits + length, sizeof digits - length, "e%d", exponent);
+    return strtod(digits, NULL);
+}
+
+size_t rm_number_parse(const char *text, size_t length, double *ret_number)
+{
+    const char *end = text + length, *at = text;
+    struct decimal decimal = {.mantissa = 0};
+    at += length > 0 && *at == '-' ? 1 : 0;
+    const char *whole = at;
+    at = take_digits(at, end, &decimal, 0);
+    if (at == whole || (*whole == '0' && at - whole > 1)) {
+        return 0;
+    }
+    if (at + 1 < end && *at == '.' && is_digit(at[1])) {
+        at = take_digits(at + 1, end, &decimal, -1);
+    }
+    at = take_exponent(at, end, &decimal);
+    if (at - text > RM_NUMBER_LONGEST) {
+        return 0;
+    }
+    double number;
+    if (!is_exact(&decimal, &number)) {
+        number = by_strtod(whole, at, decimal.exponent);
+    }
+    *ret_number = *text == '-' ? -number : number;
+    return (size_t)(at - text);
 }

@@ -86,25 +86,23 @@ resmon_status rm_column_read(const struct rm_json *object, const char *part,
 {
     const struct rm_json *array = rm_json_get(object, column->key);
     char *at = (char *)rows.first + column->offset;
-    size_t i = 0;
+    size_t count;
+    const double *numbers = rm_json_numbers(array, &count);
     if (rm_json_count(array) != rows.count) {
         return rm_error(RESMON_EFORMAT, "%s%s has %zu entries instead of %zu", part, column->key,
                         rm_json_count(array), rows.count);
     }
-    for (const struct rm_json *e = rm_json_first(array); e != NULL; e = rm_json_next(e), i++) {
-        double number = rm_json_number(e);
-        if (!is_within(column, number)) {
+    for (size_t i = 0; i < rows.count; i++, at += rows.stride) {
+        if (i == count || !is_within(column, numbers[i])) {
             return rm_error(RESMON_EFORMAT, "%s%s[%zu] is out of range", part, column->key, i);
         }
-        store(column, at, number);
-        at += rows.stride;
+        store(column, at, numbers[i]);
     }
     return RESMON_OK;
 }
 
-bool rm_document_whole(const struct rm_json *element, double bound, uint64_t *ret_number)
+bool rm_document_whole(double number, double bound, uint64_t *ret_number)
 {
-    double number = rm_json_number(element);
     bool is_whole = number >= 0.0 && number < bound && number == floor(number);
     *ret_number = is_whole ? (uint64_t)number : 0;
     return is_whole;

@@ -47,7 +47,7 @@ resmon_status rm_column_read(const struct rm_json *object, const char *part,
                              const struct rm_column_of *column, struct rm_rows_of rows);
 
 /** Reads an integer from 0 to below `bound`; false for anything else. */
-bool rm_document_whole(const struct rm_json *element, double bound, uint64_t *ret_number);
+bool rm_document_whole(double number, double bound, uint64_t *ret_number);
 
 #define RM_DOCUMENT_DEPTH 4096U /* frames of a stack, with inlined functions; more are cut */
 

@@ -228,8 +228,8 @@ static resmon_status read_kinds(struct reader *reader, const struct rm_json *pro
     }
     const struct rm_json *lost = rm_json_get(profile, "lost");
     for (size_t i = 0; i < RM_LOSS_COUNT; i++) {
-        (void)rm_document_whole(rm_json_get(lost, rm_stack_loss_names[i]), RM_DOCUMENT_EXACT,
-                                &reader->profile->lost[i]);
+        (void)rm_document_whole(rm_json_number(rm_json_get(lost, rm_stack_loss_names[i])),
+                                RM_DOCUMENT_EXACT, &reader->profile->lost[i]);
     }
     return status;
 }
@@ -322,19 +322,23 @@ static resmon_status read_frames(struct reader *reader, const struct rm_json *ar
                                  const char *part, size_t index, uint32_t *ret_depth)
 {
     struct rm_run_profile *target = reader->profile;
-    size_t depth = 0;
-    if (rm_json_count(array) > RM_DOCUMENT_DEPTH) {
+    size_t depth;
+    const double *places = rm_json_numbers(array, &depth);
+    if (rm_json_count(array) != depth) {
+        return rm_error(RESMON_EFORMAT, "profile.%s[%zu] has a frame that is not a number", part,
+                        index);
+    }
+    if (depth > RM_DOCUMENT_DEPTH) {
         return rm_error(RESMON_EFORMAT, "profile.%s[%zu] is deeper than %u frames", part, index,
                         RM_DOCUMENT_DEPTH);
     }
-    for (const struct rm_json *e = rm_json_first(array); e != NULL; e = rm_json_next(e)) {
+    for (size_t i = 0; i < depth; i++) {
         uint64_t place;
-        if (!rm_document_whole(e, (double)target->place_count, &place)) {
+        if (!rm_document_whole(places[i], (double)target->place_count, &place)) {
             return rm_error(RESMON_EFORMAT, "profile.%s[%zu], frame %zu, is out of range", part,
-                            index, depth);
+                            index, i);
         }
         target->frames[target->frame_count++] = (uint32_t)place;
-        depth++;
     }
     *ret_depth = (uint32_t)depth;
     return RESMON_OK;

@@ -202,10 +202,10 @@ static uint64_t count_of_number(double number)
 
 static void read_numbers(double *target, size_t count, const struct rm_json *array)
 {
-    const struct rm_json *element = rm_json_first(array);
+    size_t known;
+    const double *numbers = rm_json_numbers(array, &known);
     for (size_t i = 0; i < count; i++) {
-        target[i] = element != NULL ? rm_json_number(element) : RM_NAN;
-        element = element != NULL ? rm_json_next(element) : NULL;
+        target[i] = i < known ? numbers[i] : RM_NAN;
     }
 }
 

@@ -28,9 +28,14 @@ RM_SHARED void rm_json_free(struct rm_json *value);
 RM_SHARED const struct rm_json *rm_json_get(const struct rm_json *value, const char *key);
 
 /** The first element, and the number of elements, of an array. NULL and 0 for anything else, so
- * that a loop over the elements never exceeds the count. */
+ * that a loop over the elements never exceeds the count.  Arrays of numbers: rm_json_numbers(). */
 RM_SHARED const struct rm_json *rm_json_first(const struct rm_json *array);
 RM_SHARED size_t rm_json_count(const struct rm_json *array);
+
+/** The numbers of an array of numbers and nulls (NaN), at least one of either; NULL: any other
+ * value. Such an array is kept as it is here and has no elements for rm_json_first(): a document
+ * has millions of numbers. */
+RM_SHARED const double *rm_json_numbers(const struct rm_json *array, size_t *ret_count);
 
 /** The first member of an object; NULL for anything else. */
 const struct rm_json *rm_json_first_member(const struct rm_json *object);

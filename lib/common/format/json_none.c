@@ -40,6 +40,13 @@ size_t rm_json_count(const struct rm_json *array)
     return 0;
 }
 
+const double *rm_json_numbers(const struct rm_json *array, size_t *ret_count)
+{
+    (void)array;
+    *ret_count = 0;
+    return NULL;
+}
+
 const struct rm_json *rm_json_first_member(const struct rm_json *object)
 {
     (void)object;

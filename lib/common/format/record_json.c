@@ -256,7 +256,7 @@ static double number_of(const struct rm_json *value)
 static uint64_t count_of(const struct rm_json *value, double bound)
 {
     uint64_t count;
-    (void)rm_document_whole(value, bound, &count);
+    (void)rm_document_whole(rm_json_number(value), bound, &count);
     return count;
 }
 
@@ -282,11 +282,11 @@ bool rm_record_read_address(const struct rm_json *value, uint64_t *ret_address)
 
 static void read_numbers(const struct rm_json *array, char *first, size_t count, size_t stride)
 {
-    const struct rm_json *element = rm_json_first(array);
+    size_t known;
+    const double *numbers = rm_json_numbers(array, &known);
     for (size_t i = 0; i < count; i++) {
-        double number = element != NULL ? number_of(element) : RM_NAN;
+        double number = i < known && isfinite(numbers[i]) ? numbers[i] : RM_NAN;
         memcpy(first + i * stride, &number, sizeof number);
-        element = element != NULL ? rm_json_next(element) : NULL;
     }
 }
 

@@ -305,9 +305,8 @@ static resmon_status no_bench(const char *what)
 }
 
 /* A number that an int32_t can hold, or 0. */
-static int32_t small(const struct rm_json *value)
+static int32_t small(double number)
 {
-    double number = rm_json_number(value);
     return number >= -2147483648.0 && number <= 2147483647.0 ? (int32_t)number : 0;
 }
 
@@ -319,13 +318,22 @@ static const struct {
 
 /* ---- rows --------------------------------------------------------------------------------- */
 
-/* The position in each row while runs are read one by one. */
+/* The values of a row. */
 struct cursor {
     const char *path;
     enum rm_figure_id figure;
     bool is_counted;
-    const struct rm_json *at; /* the value of the current run */
+    const double *values; /* by run */
+    size_t count;
 };
+
+static struct cursor cursor_of(const char *path, enum rm_figure_id figure, bool is_counted,
+                               const struct rm_json *values)
+{
+    struct cursor cursor = {.path = path, .figure = figure, .is_counted = is_counted};
+    cursor.values = rm_json_numbers(values, &cursor.count);
+    return cursor;
+}
 
 static size_t read_rows(const struct rm_json *result, struct cursor *cursors)
 {
@@ -337,26 +345,26 @@ static size_t read_rows(const struct rm_json *result, struct cursor *cursors)
         enum rm_figure_id id = key != NULL ? rm_figure_find(key, strlen(key)) : RM_FIGURE_COUNT;
         if (path != NULL && id != RM_FIGURE_COUNT) {
             cursors[count++] =
-                (struct cursor){path, id, rm_json_number(rm_json_get(row, "is_counted")) == 1.0,
-                                rm_json_first(rm_json_get(row, "values"))};
+                cursor_of(path, id, rm_json_number(rm_json_get(row, "is_counted")) == 1.0,
+                          rm_json_get(row, "values"));
         }
     }
     for (size_t i = 0; i < RM_ARRAY_LEN(plain) && figures == NULL; i++) {
-        cursors[count++] = (struct cursor){"", plain[i].id, rm_figures[plain[i].id].is_counted,
-                                           rm_json_first(rm_json_get(result, plain[i].key))};
+        cursors[count++] = cursor_of("", plain[i].id, rm_figures[plain[i].id].is_counted,
+                                     rm_json_get(result, plain[i].key));
     }
     return count;
 }
 
-static resmon_status put_run(struct rm_group *group, struct cursor *cursors, size_t count)
+static resmon_status put_run(struct rm_group *group, const struct cursor *cursors, size_t count,
+                             size_t run)
 {
     resmon_status status = RESMON_OK;
     for (size_t i = 0; i < count && status == RESMON_OK; i++) {
-        struct cursor *cursor = &cursors[i];
-        if (cursor->at != NULL) {
+        const struct cursor *cursor = &cursors[i];
+        if (run < cursor->count) {
             status = rm_group_put(group, cursor->path, cursor->figure, cursor->is_counted,
-                                  rm_json_number(cursor->at));
-            cursor->at = rm_json_next(cursor->at);
+                                  cursor->values[run]);
         }
     }
     return status;
@@ -386,18 +394,19 @@ static bool read_machine(struct rm_group *group, const struct rm_json *machine)
 }
 
 static resmon_status read_runs(struct rm_group *group, const struct rm_json *result,
-                               struct cursor *cursors, size_t count)
+                               const struct cursor *cursors, size_t count)
 {
     resmon_status status = RESMON_OK;
+    size_t code_count;
+    const double *codes = rm_json_numbers(rm_json_get(result, "exit_codes"), &code_count);
     size_t runs = rm_json_count(rm_json_get(result, "times"));
-    const struct rm_json *code = rm_json_first(rm_json_get(result, "exit_codes"));
     if (runs == 0 || runs > MOST_RUNS) {
         return no_bench("a result has no \"times\"");
     }
     for (size_t run = 0; run < runs && status == RESMON_OK; run++) {
-        status = rm_group_add_empty(group, (struct rm_group_run){small(code), 0});
-        status = status == RESMON_OK ? put_run(group, cursors, count) : status;
-        code = code != NULL ? rm_json_next(code) : NULL;
+        int32_t code = run < code_count ? small(codes[run]) : 0;
+        status = rm_group_add_empty(group, (struct rm_group_run){code, 0});
+        status = status == RESMON_OK ? put_run(group, cursors, count, run) : status;
     }
     return status;
 }
