@@ -19,10 +19,9 @@
 static const char *const file_names[RM_TREE_FILES] = {"stat", "statm", "io", "fd"};
 
 static const struct rm_key io_keys[] = {
-    RM_KEY("rchar:", RM_TREE_READ_CHARS),
-    RM_KEY("wchar:", RM_TREE_WRITE_CHARS),
-    RM_KEY("read_bytes:", RM_TREE_READ_BYTES),
-    RM_KEY("write_bytes:", RM_TREE_WRITE_BYTES),
+    RM_KEY("rchar:", RM_TREE_READ_CHARS),      RM_KEY("wchar:", RM_TREE_WRITE_CHARS),
+    RM_KEY("syscr:", RM_TREE_READ_COUNT),      RM_KEY("syscw:", RM_TREE_WRITE_COUNT),
+    RM_KEY("read_bytes:", RM_TREE_READ_BYTES), RM_KEY("write_bytes:", RM_TREE_WRITE_BYTES),
 };
 
 /* ---- the index by pid ------------------------------------------------------------------- */
@@ -176,10 +175,9 @@ static double cpu_seconds(const struct rm_collect *collect, const struct rm_tree
 }
 
 static const enum rm_io_field own_fields[RM_TREE_IO_FIELDS] = {
-    [RM_TREE_READ_CHARS] = RM_IO_READ_CHARS,
-    [RM_TREE_WRITE_CHARS] = RM_IO_WRITE_CHARS,
-    [RM_TREE_READ_BYTES] = RM_IO_READ_BYTES,
-    [RM_TREE_WRITE_BYTES] = RM_IO_WRITE_BYTES,
+    [RM_TREE_READ_CHARS] = RM_IO_READ_CHARS, [RM_TREE_WRITE_CHARS] = RM_IO_WRITE_CHARS,
+    [RM_TREE_READ_COUNT] = RM_IO_READ_CALLS, [RM_TREE_WRITE_COUNT] = RM_IO_WRITE_CALLS,
+    [RM_TREE_READ_BYTES] = RM_IO_READ_BYTES, [RM_TREE_WRITE_BYTES] = RM_IO_WRITE_BYTES,
 };
 
 /* Subtracts the library's own I/O, up to just before the reading.  A call that only one of the two

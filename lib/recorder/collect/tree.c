@@ -22,6 +22,8 @@ enum {
     WRITE_BYTES,
     READ_CHARS,
     WRITE_CHARS,
+    READ_COUNT,
+    WRITE_COUNT,
     COUNT
 };
 
@@ -40,6 +42,8 @@ static const uint16_t metrics[] = {
     [WRITE_BYTES] = RM_TREE_IO_WRITE_BYTES,
     [READ_CHARS] = RM_TREE_IO_READ_CHARS,
     [WRITE_CHARS] = RM_TREE_IO_WRITE_CHARS,
+    [READ_COUNT] = RM_TREE_IO_READ_COUNT,
+    [WRITE_COUNT] = RM_TREE_IO_WRITE_COUNT,
 };
 
 struct state {
@@ -52,10 +56,9 @@ struct state {
 };
 
 static const unsigned io_slots[RM_TREE_IO_FIELDS] = {
-    [RM_TREE_READ_CHARS] = READ_CHARS,
-    [RM_TREE_WRITE_CHARS] = WRITE_CHARS,
-    [RM_TREE_READ_BYTES] = READ_BYTES,
-    [RM_TREE_WRITE_BYTES] = WRITE_BYTES,
+    [RM_TREE_READ_CHARS] = READ_CHARS, [RM_TREE_WRITE_CHARS] = WRITE_CHARS,
+    [RM_TREE_READ_COUNT] = READ_COUNT, [RM_TREE_WRITE_COUNT] = WRITE_COUNT,
+    [RM_TREE_READ_BYTES] = READ_BYTES, [RM_TREE_WRITE_BYTES] = WRITE_BYTES,
 };
 
 static void add_member(double *values, const struct rm_tree_member *member)
@@ -74,7 +77,8 @@ static void add_member(double *values, const struct rm_tree_member *member)
 
 static void keep_rising(struct state *state, double *values)
 {
-    static const unsigned counters[] = {CPU_TIME, READ_BYTES, WRITE_BYTES, READ_CHARS, WRITE_CHARS};
+    static const unsigned counters[] = {CPU_TIME,    READ_BYTES, WRITE_BYTES, READ_CHARS,
+                                        WRITE_CHARS, READ_COUNT, WRITE_COUNT};
     for (size_t i = 0; i < RM_ARRAY_LEN(counters); i++) {
         double *highest = &state->highest[counters[i]];
         *highest = fmax(*highest, values[counters[i]]);

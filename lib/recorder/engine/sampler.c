@@ -509,6 +509,8 @@ static const struct {
     {RM_PROC_IO_CANCELLED_WRITE_BYTES, {0}},
     {RM_TREE_IO_READ_CHARS, {0}},
     {RM_TREE_IO_WRITE_CHARS, {0}},
+    {RM_TREE_IO_READ_COUNT, {0}},
+    {RM_TREE_IO_WRITE_COUNT, {0}},
     {RM_TREE_IO_READ_BYTES, {0}},
     {RM_TREE_IO_WRITE_BYTES, {0}},
 #undef RM_USAGE
