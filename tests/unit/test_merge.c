@@ -110,9 +110,31 @@ static double noise(const struct made *made, size_t column, size_t row)
 static const struct column {
     enum rm_metric_id metric;
     double from, range; /* of readings; of counters: growth of a row */
+    const char *instance;
 } made_columns[] = {
-    {RM_NODE_CPU_PERCENT, 20, 60}, {RM_NODE_ENERGY_CPU, 1, 2},     {RM_TREE_CPU_TIME, 0.01, 0.08},
-    {RM_TREE_MEM_RSS, 1e6, 5e6},   {RM_TREE_ENERGY_CPU, 0.1, 0.2}, {RM_NODE_MEM_USED, 1e8, 1e7},
+    {RM_NODE_CPU_PERCENT, 20, 60, ""},
+    {RM_NODE_ENERGY_CPU, 1, 2, ""},
+    {RM_TREE_CPU_TIME, 0.01, 0.08, ""},
+    {RM_TREE_MEM_RSS, 1e6, 5e6, ""},
+    {RM_TREE_ENERGY_CPU, 0.1, 0.2, ""},
+    {RM_NODE_MEM_USED, 1e8, 1e7, ""},
+    {RM_TREE_CPU_PERCENT, 50, 100, ""},
+    {RM_PROC_MEM_HOST_PERCENT, 1, 2, ""},
+    {RM_PERF_IPC, 0.5, 2, ""},
+    {RM_GPU_UTIL, 10, 80, "0"},
+    {RM_GPU_UTIL, 30, 60, "1"},
+    {RM_GPU_UTIL, 1, 2, "1:1"}, /* a slice, which its GPU includes */
+    {RM_GPU_MEM_USED, 1e9, 1e8, "0"},
+    {RM_GPU_MEM_USED, 2e9, 1e8, "1"},
+    {RM_ENERGY_ZONE, 3, 1, "package-0"},
+    {RM_ENERGY_ZONE, 1, 1, "core-0"},
+    {RM_NODE_IB_SENT, 5, 1, "mlx5_0:1"},
+    {RM_NODE_IB_SENT, 2, 1, "mlx5_1:1"},
+    {RM_NODE_FS_PERCENT, 20, 1, "/"},
+    {RM_NODE_FS_PERCENT, 70, 1, "/home"},
+    {RM_PERF_EVENT, 7, 1, "r01c2"},
+    {RM_GPU_THROTTLE_REASONS, 4, 0, "0"},
+    {RM_PROC_MEM_PEAK_RSS, 1e6, 0, ""}, /* which the ranks have */
 };
 
 #define COLUMNS RM_ARRAY_LEN(made_columns)
@@ -126,7 +148,7 @@ static void fill_column(struct resmon_run *run, const struct made *made, size_t 
     rm_record_clear(RM_RECORD_statistics, column);
     column->metric = rm_metric_name(metric);
     column->unit = rm_metric_unit(metric);
-    column->instance = "";
+    column->instance = made_columns[c].instance;
     column->source = "made";
     column->kind = is_counter ? RESMON_COUNTER : RESMON_GAUGE;
     column->level = metric->level;
@@ -416,6 +438,101 @@ TEST(what_adds_up)
     rm_run_free(run);
 }
 
+static double mean_of(const struct resmon_run *run, enum rm_metric_id metric, const char *instance)
+{
+    return column_of(run, metric, instance)->mean;
+}
+
+/* Means of the first of two ranks of a node and of both, by made runs of equal length. */
+static double mean_of_both(const struct made made[2], enum rm_metric_id metric)
+{
+    double sum = 0.0;
+    for (size_t i = 0; i < 2; i++) {
+        struct resmon_run *part = make(&made[i]);
+        sum += mean_of(part, metric, NULL);
+        rm_run_free(part);
+    }
+    return sum / 2.0;
+}
+
+/* Each metric by its own rule, over processes, devices and nodes. */
+TEST(rules)
+{
+    struct made made[4] = {a_rank("n1", 0, 0, 0), a_rank("n1", 0, 1, 1), a_rank("n2", 1, 2, 0),
+                           a_rank("n2", 1, 3, 1)};
+    for (size_t i = 0; i < 4; i++) {
+        made[i].start_ms = 0;
+    }
+    struct resmon_run *run = merged(made, 4), *first = make(&made[0]);
+    const double on_1 = 4, on_2 = 8; /* CPUs, which weigh the means over nodes */
+    /* Processes of a node: ratios have a mean; shares of a machine, and CPUs in use, add up. */
+    assert_close(mean_of(run, RM_PERF_IPC, "n1"), mean_of_both(made, RM_PERF_IPC));
+    assert_close(mean_of(run, RM_PROC_MEM_HOST_PERCENT, "n1"),
+                 2 * mean_of_both(made, RM_PROC_MEM_HOST_PERCENT));
+    assert_close(mean_of(run, RM_TREE_CPU_PERCENT, "n1"),
+                 2 * mean_of_both(made, RM_TREE_CPU_PERCENT));
+    /* Nodes. */
+    assert_close(mean_of(run, RM_TREE_CPU_PERCENT, ""),
+                 2 * (mean_of_both(made, RM_TREE_CPU_PERCENT) +
+                      mean_of_both(made + 2, RM_TREE_CPU_PERCENT)));
+    assert_close(mean_of(run, RM_PROC_MEM_HOST_PERCENT, ""),
+                 2 *
+                     (on_1 * mean_of_both(made, RM_PROC_MEM_HOST_PERCENT) +
+                      on_2 * mean_of_both(made + 2, RM_PROC_MEM_HOST_PERCENT)) /
+                     (on_1 + on_2));
+    /* Devices: each for itself, and of the node by the rule, without slices. */
+    double gpu_0 = mean_of(first, RM_GPU_UTIL, "0"), gpu_1 = mean_of(first, RM_GPU_UTIL, "1");
+    assert_close(mean_of(run, RM_GPU_UTIL, "0[n1]"), gpu_0);
+    assert_close(mean_of(run, RM_GPU_UTIL, "1:1[n1]"), mean_of(first, RM_GPU_UTIL, "1:1"));
+    assert_close(mean_of(run, RM_GPU_UTIL, "n1"), (gpu_0 + gpu_1) / 2);
+    assert_close(mean_of(run, RM_GPU_MEM_USED, "n1"),
+                 mean_of(first, RM_GPU_MEM_USED, "0") + mean_of(first, RM_GPU_MEM_USED, "1"));
+    assert_int_equal(rm_run_column_of(run, RM_GPU_UTIL, "0"), -1); /* GPUs 0 are not one device */
+    /* Zones overlap: there is no sum over them, but one over nodes. */
+    assert_int_equal(rm_run_column_of(run, RM_ENERGY_ZONE, "n1"), -1);
+    assert_int_equal(rm_run_column_of(run, RM_ENERGY_ZONE, ""), -1);
+    assert_close(column_of(run, RM_ENERGY_ZONE, "core-0")->last,
+                 column_of(run, RM_ENERGY_ZONE, "core-0[n1]")->last +
+                     column_of(run, RM_ENERGY_ZONE, "core-0[n2]")->last);
+    int64_t all = rm_run_column_of(run, RM_ENERGY_ZONE, "core-0");
+    assert_string_equal(run->columns[rm_run_node_column(run, all, 1)].instance, "core-0[n2]");
+    /* Ports add up; of file systems, the first one is that of the node. */
+    assert_close(column_of(run, RM_NODE_IB_SENT, "n1")->last,
+                 column_of(first, RM_NODE_IB_SENT, "mlx5_0:1")->last +
+                     column_of(first, RM_NODE_IB_SENT, "mlx5_1:1")->last);
+    assert_close(mean_of(run, RM_NODE_FS_PERCENT, "n1"), mean_of(first, RM_NODE_FS_PERCENT, "/"));
+    assert_close(mean_of(run, RM_NODE_FS_PERCENT, "/home[n1]"),
+                 mean_of(first, RM_NODE_FS_PERCENT, "/home"));
+    assert_true(rm_run_column_of(run, RM_PERF_EVENT, "r01c2") >= 0);
+    /* Bits have no mean, and peaks no sum. */
+    assert_true(rm_run_column_of(run, RM_GPU_THROTTLE_REASONS, "0[n1]") >= 0);
+    assert_int_equal(rm_run_column_of(run, RM_GPU_THROTTLE_REASONS, "n1"), -1);
+    assert_int_equal(rm_run_column_of(run, RM_PROC_MEM_PEAK_RSS, NULL), -1);
+    rm_run_free(first);
+    rm_run_free(run);
+}
+
+/* Many nodes have fewer rows, so that the merge keeps its bound. */
+TEST(many_nodes_halve)
+{
+    struct rm_merge merge;
+    enum { NODES = 600 };
+    rm_merge_begin(&merge);
+    for (int i = 0; i < NODES; i++) {
+        char node[8];
+        (void)snprintf(node, sizeof node, "n%d", i);
+        struct made made = a_rank(node, i, i, 0);
+        made.rows = 900;
+        add(&merge, &made);
+    }
+    struct resmon_run *run = made_of(&merge);
+    assert_true(run->column_count > (size_t)NODES * COLUMNS);
+    assert_true(run->column_count * run->row_count <= RM_MERGE_CELLS);
+    assert_true(run->column_count * run->row_count > RM_MERGE_CELLS / 5);
+    assert_true(rm_run_column_of(run, RM_GPU_UTIL, "1[n599]") >= 0);
+    rm_run_free(run);
+}
+
 /* A run alone becomes what it was. */
 TEST(one_run_stays_what_it_is)
 {
@@ -423,7 +540,9 @@ TEST(one_run_stays_what_it_is)
     struct resmon_run *part = make(&made), *run = merged(&made, 1);
     for (size_t c = 0; c < COLUMNS; c++) {
         const resmon_column *own = &part->columns[c];
-        for (int all = 0; all < 2; all++) {
+        for (int all = 0; all < 2 && made_columns[c].instance[0] == '\0' &&
+                          made_columns[c].metric != RM_PROC_MEM_PEAK_RSS;
+             all++) {
             const resmon_column *column =
                 column_of(run, made_columns[c].metric, all == 0 ? "n1" : "");
             assert_int_equal(column->n, own->n);

@@ -62,7 +62,7 @@ TEST(every_row_is_whole)
         assert_true(view.colour >= -1);
         bool has_label = view.label[0] != '\0';
         bool needs_none = is_detail(&view) || strcmp(view.view, "headline") == 0 ||
-                          strcmp(view.view, "plot") == 0 || strcmp(view.group, "kept") == 0;
+                          strcmp(view.view, "plot") == 0;
         assert_true(has_label || needs_none);
     }
 }

@@ -155,7 +155,8 @@ static resmon_status read_columns(struct resmon_run *run, const struct rm_json *
         bool says_kind = column->kind != 0; /* false for an entry that is not a column */
         column->kind = says_kind ? column->kind : RESMON_GAUGE;
     }
-    return status;
+    rm_run_index_columns(run);
+    return status == RESMON_OK ? rm_run_check_memory(run) : status;
 }
 
 static resmon_status read_summary(struct resmon_run *run, const struct rm_json *document)

@@ -85,6 +85,43 @@ const char *rm_metric_origin(const struct rm_metric *metric)
     return text_at(metric->origin);
 }
 
+static const struct {
+    uint16_t id;
+    uint16_t rule;
+} rules[] = {
+    {RM_PROC_CPU_PERCENT, RM_RULE_SUM}, /* 100 = one CPU */
+    {RM_TREE_CPU_PERCENT, RM_RULE_SUM},
+    {RM_PROC_CPU_HOST_PERCENT, RM_RULE_SHARE},
+    {RM_PROC_CPU_CGROUP_PERCENT, RM_RULE_SHARE},
+    {RM_PROC_CPU_AFFINITY_PERCENT, RM_RULE_SHARE},
+    {RM_PROC_MEM_HOST_PERCENT, RM_RULE_SHARE},
+    {RM_PROC_MEM_CGROUP_PERCENT, RM_RULE_SHARE},
+    {RM_PROC_MEM_AFFINITY_PERCENT, RM_RULE_SHARE},
+    {RM_PROC_MEM_PEAK_RSS, RM_RULE_NONE}, /* the ranks have it */
+    {RM_CG_MEM_PEAK, RM_RULE_NONE},
+    {RM_ENERGY_ZONE, RM_RULE_EACH}, /* a package includes its cores */
+    {RM_GPU_THROTTLE_REASONS, RM_RULE_NONE},
+    {RM_GPU_TREE_SM, RM_RULE_SHARE},
+    {RM_PERF_EVENT, RM_RULE_EACH},
+};
+
+/* Temperatures, frequencies, ratios, and the time in which tasks waited have no sum. */
+enum rm_metric_rule rm_metric_rule(const struct rm_metric *metric, const char *unit)
+{
+    static const char *const means[] = {"%", "C", "Hz"};
+    bool is_mean = metric != NULL &&
+                   (metric->kind == INTERVAL || strstr(rm_metric_name(metric), ".psi.") != NULL);
+    for (size_t i = 0; metric != NULL && i < RM_ARRAY_LEN(rules); i++) {
+        if (rules[i].id == metric->id) {
+            return (enum rm_metric_rule)rules[i].rule;
+        }
+    }
+    for (size_t i = 0; i < RM_ARRAY_LEN(means); i++) {
+        is_mean |= strcmp(unit, means[i]) == 0;
+    }
+    return is_mean ? RM_RULE_MEAN : RM_RULE_SUM;
+}
+
 const struct rm_metric *rm_metric_of(uint32_t id)
 {
     return id < RM_ARRAY_LEN(places) && places[id] > 0 ? &table[places[id] - 1] : NULL;

@@ -30,11 +30,23 @@ struct rm_metric {
     uint16_t name, unit, origin, help; /* offsets in the table's texts */
 };
 
+/* How the values of several instances, processes and nodes become one value in a merged run. */
+enum rm_metric_rule {
+    RM_RULE_SUM,
+    RM_RULE_MEAN,
+    RM_RULE_SHARE, /* of a machine or device: a sum over processes, a mean over devices and nodes */
+    RM_RULE_EACH,  /* instances measure different things: a sum over processes and nodes only */
+    RM_RULE_NONE,  /* neither: bits, and peaks at different times */
+};
+
 /** Texts of a row; static. */
 RM_SHARED const char *rm_metric_name(const struct rm_metric *metric);
 RM_SHARED const char *rm_metric_unit(const struct rm_metric *metric);
 RM_SHARED const char *rm_metric_help(const struct rm_metric *metric);
 RM_SHARED const char *rm_metric_origin(const struct rm_metric *metric);
+
+/** NULL, of a metric that the table does not have: by its unit. */
+RM_SHARED enum rm_metric_rule rm_metric_rule(const struct rm_metric *metric, const char *unit);
 
 /** The row with this id, or NULL. */
 RM_SHARED const struct rm_metric *rm_metric_of(uint32_t id);
@@ -43,7 +55,7 @@ RM_SHARED const struct rm_metric *rm_metric_of(uint32_t id);
 RM_SHARED const struct rm_metric *rm_metric_row(size_t index);
 
 /** The row with this name, or NULL. */
-const struct rm_metric *rm_metric_by_name(const char *name);
+RM_SHARED const struct rm_metric *rm_metric_by_name(const char *name);
 
 /** The table's text equal to `name`, so that names can be compared by address; `name` itself if the
  * table has none. */

@@ -180,20 +180,15 @@ static const char *unit_or_own(const char *unit, const struct rm_metric *metric)
     return unit[0] == '\0' && metric != NULL ? rm_metric_unit(metric) : unit;
 }
 
-static bool default_row(size_t index, struct rm_view_row *ret_row)
+static struct rm_view_row preset_row(const struct preset *preset, const struct rm_metric *metric)
 {
-    const struct rm_metric *metric = metric_without_row(index / RM_ARRAY_LEN(presets));
-    const struct preset *preset = &presets[index % RM_ARRAY_LEN(presets)];
-    if (metric == NULL) {
-        return false;
-    }
     bool is_counter = (metric->kind & RM_KIND_MASK) == RESMON_COUNTER;
     const struct shown *shown = is_counter ? preset->counters : preset->gauges;
     while (shown->metric_unit[0] != '\0' &&
            strcmp(shown->metric_unit, rm_metric_unit(metric)) != 0) {
         shown++;
     }
-    *ret_row = (struct rm_view_row){
+    return (struct rm_view_row){
         .view = preset->view,
         .group = RM_VIEW_OTHER,
         .metric = metric,
@@ -202,7 +197,24 @@ static bool default_row(size_t index, struct rm_view_row *ret_row)
         .divisor = shown->divisor,
         .series = is_counter ? preset->counter_series : preset->gauge_series,
     };
-    return true;
+}
+
+static bool default_row(size_t index, struct rm_view_row *ret_row)
+{
+    const struct rm_metric *metric = metric_without_row(index / RM_ARRAY_LEN(presets));
+    if (metric != NULL) {
+        *ret_row = preset_row(&presets[index % RM_ARRAY_LEN(presets)], metric);
+    }
+    return metric != NULL;
+}
+
+struct rm_view_row rm_view_chart_of(const struct rm_metric *metric)
+{
+    size_t i = 0;
+    while (presets[i].view != RM_VIEW_CHART) {
+        i++;
+    }
+    return preset_row(&presets[i], metric);
 }
 
 /* ---- look-ups ----------------------------------------------------------------------------- */

@@ -59,4 +59,7 @@ RM_SHARED bool rm_view_row(size_t index, struct rm_view_row *ret_row);
 RM_SHARED bool rm_view_next(enum rm_view view, const char *group, size_t *index,
                             struct rm_view_row *ret_row);
 
+/** The row of a chart of any metric, as one without a row in views.def has it. */
+RM_SHARED struct rm_view_row rm_view_chart_of(const struct rm_metric *metric);
+
 #endif

@@ -165,6 +165,18 @@ bool rm_run_reports_host(const struct resmon_run *run)
     return rm_run_fact_number(run, "job", "reports_host") != 0.0; /* NaN: not recorded */
 }
 
+void rm_run_index_columns(struct resmon_run *run)
+{
+    run->metric_starts =
+        rm_arena_alloc(&run->strings, run->column_count, sizeof *run->metric_starts);
+    run->metric_start_count = 0;
+    for (uint32_t i = 0; i < run->column_count && run->metric_starts != NULL; i++) {
+        if (i == 0 || strcmp(run->columns[i].metric, run->columns[i - 1].metric) != 0) {
+            run->metric_starts[run->metric_start_count++] = i;
+        }
+    }
+}
+
 static bool is_of_instance(const resmon_column *column, const char *instance)
 {
     return instance == NULL || strcmp(column->instance, instance) == 0;
@@ -172,28 +184,42 @@ static bool is_of_instance(const resmon_column *column, const char *instance)
 
 int64_t rm_run_find_column(const struct resmon_run *run, const char *metric, const char *instance)
 {
-    for (size_t i = 0; i < run->column_count; i++) {
-        const resmon_column *column = &run->columns[i];
-        if (strcmp(column->metric, metric) == 0 && is_of_instance(column, instance)) {
-            return (int64_t)i;
+    bool has_index = run->metric_start_count > 0;
+    size_t starts = has_index ? run->metric_start_count : run->column_count;
+    for (size_t s = 0; s < starts; s++) {
+        size_t first = has_index ? run->metric_starts[s] : s, end = first + 1;
+        const char *own = run->columns[first].metric;
+        if (own != metric && strcmp(own, metric) != 0) {
+            continue;
+        }
+        if (has_index) {
+            end = s + 1 < starts ? run->metric_starts[s + 1] : run->column_count;
+        }
+        for (size_t i = first; i < end; i++) {
+            if (is_of_instance(&run->columns[i], instance)) {
+                return (int64_t)i;
+            }
         }
     }
     return -1;
 }
 
-/* Compares addresses first: the metric of a column is the table's own text, if the table has this
- * metric. */
 int64_t rm_run_column_of(const struct resmon_run *run, uint32_t metric, const char *instance)
 {
     const struct rm_metric *row = rm_metric_of(metric);
-    const char *name = row != NULL ? rm_metric_name(row) : NULL;
-    for (size_t i = 0; name != NULL && i < run->column_count; i++) {
-        const resmon_column *column = &run->columns[i];
-        if (column->metric == name && is_of_instance(column, instance)) {
-            return (int64_t)i;
-        }
+    return row != NULL ? rm_run_find_column(run, rm_metric_name(row), instance) : -1;
+}
+
+/* Whether a column is that of a node: "NODE", or "INSTANCE[NODE]". */
+static bool is_on_node(const resmon_column *column, const char *instance, const char *node)
+{
+    size_t length = strlen(instance), name = strlen(node);
+    const char *own = column->instance;
+    if (length == 0) {
+        return strcmp(own, node) == 0;
     }
-    return -1;
+    return strncmp(own, instance, length) == 0 && own[length] == '[' &&
+           strncmp(own + length + 1, node, name) == 0 && strcmp(own + length + 1 + name, "]") == 0;
 }
 
 /* The columns of single nodes follow the column of all nodes, in the nodes' order. A node may have
@@ -203,7 +229,8 @@ int64_t rm_run_node_column(const struct resmon_run *run, int64_t all, size_t nod
     size_t first = (size_t)all + 1;
     for (size_t at = all >= 0 ? first + node + 1 : 0; at > first; at--) {
         const resmon_column *column = at <= run->column_count ? &run->columns[at - 1] : NULL;
-        if (column != NULL && strcmp(column->instance, run->nodes[node].name) == 0 &&
+        if (column != NULL &&
+            is_on_node(column, run->columns[all].instance, run->nodes[node].name) &&
             strcmp(column->metric, run->columns[all].metric) == 0) {
             return (int64_t)at - 1;
         }

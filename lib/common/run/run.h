@@ -69,6 +69,9 @@ struct resmon_run {
     size_t source_count;
     resmon_column *columns; /* `metric` is the table's own text, if the table has it */
     size_t column_count;
+    uint32_t
+        *metric_starts; /* where the metric of the columns changes; none: look at all columns */
+    size_t metric_start_count;
     int64_t *t_first; /* per row */
     int64_t *t_last;
     uint64_t *row_samples;
@@ -158,6 +161,12 @@ static inline int32_t rm_run_series_meant(const resmon_column *column, int32_t s
     return series == RESMON_SERIES_VALUE ? value : series;
 }
 
+/** Whether a column is of the whole run, not of one node of a merged run. */
+static inline bool rm_run_is_of_all(const struct resmon_run *run, const resmon_column *column)
+{
+    return run->node_count == 0 || column->level == RESMON_LEVEL_JOB;
+}
+
 /* The name of a column in tables, in parts: "node.fs.used[/home]". */
 struct rm_column_name {
     const char *parts[4];
@@ -230,6 +239,10 @@ RM_SHARED const char *rm_run_node_name(const struct resmon_run *run);
  * reports them. */
 RM_SHARED bool rm_run_reports_host(const struct resmon_run *run);
 
+/** Makes the index of a run with many columns, as merged runs have; after the last change of its
+ * columns. A failed allocation sticks in its arenas. */
+RM_SHARED void rm_run_index_columns(struct resmon_run *run);
+
 /** The column of a metric and instance (NULL: the first of the metric), or -1. */
 RM_SHARED int64_t rm_run_find_column(const struct resmon_run *run, const char *metric,
                                      const char *instance);
@@ -238,8 +251,8 @@ RM_SHARED int64_t rm_run_find_column(const struct resmon_run *run, const char *m
 RM_SHARED int64_t rm_run_column_of(const struct resmon_run *run, uint32_t metric,
                                    const char *instance);
 
-/** For a merged run: the column of node `node` for a metric, where `all` is the metric's column of
- * all nodes. -1 if there is no such column, or `all` is -1. */
+/** For a merged run: the column of node `node` for a metric and instance, where `all` is its column
+ * of all nodes. -1 if there is no such column, or `all` is -1. */
 RM_SHARED int64_t rm_run_node_column(const struct resmon_run *run, int64_t all, size_t node);
 
 /** The statistics of a metric's column; NULL if it was never read. */

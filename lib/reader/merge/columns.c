@@ -7,7 +7,6 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/compiler.h"
-#include "metric/view.h"
 #include "run/record.h"
 #include "store/bucket.h"
 
@@ -94,11 +93,11 @@ struct rm_grid_span rm_grid_halve(struct rm_grid_cell *cells, struct rm_grid_spa
     return halved;
 }
 
-/* ---- the metrics of a merged run ------------------------------------------------------------- */
+/* ---- columns and what they measure ----------------------------------------------------------- */
 
 #define MOST_DEVICES 64 /* of a node, at most */
 
-/* The columns of a metric in a run; in a merged run, the column of a node. */
+/* Columns of a run that make one column of a node. */
 struct devices {
     size_t columns[MOST_DEVICES];
     size_t count;
@@ -110,63 +109,111 @@ struct rows {
     int64_t start_ns;         /* of the run, since 1970 */
     int64_t from_ns, to_ns;   /* times outside are cut */
     bool is_merged;           /* its rows are cells */
+    double weight;            /* of its values in a mean */
     int64_t width_ns;         /* of the cells */
     struct rm_grid_span span; /* of the cells */
 };
 
-static bool is_listed(const struct rm_merge_metrics *metrics, uint32_t id)
+static uint64_t hash_of_kind(const char *metric, const char *instance)
 {
-    for (size_t i = 0; i < metrics->count; i++) {
-        if (metrics->rows[i].metric->id == id) {
-            return true;
-        }
-    }
-    return false;
+    uint64_t hash = rm_hash_bytes(RM_HASH_START, metric, strlen(metric) + 1);
+    return rm_hash_bytes(hash, instance, strlen(instance));
 }
 
-void rm_merge_metrics_list(struct rm_merge_metrics *metrics)
+static enum rm_metric_rule rule_of(const resmon_column *column)
 {
-    struct rm_view_row row;
-    metrics->count = 0;
-    for (size_t at = 0;
-         metrics->count < RM_MERGE_COLUMNS && rm_view_next(RM_VIEW_JOB, NULL, &at, &row);) {
-        const struct rm_metric *metric = row.metric;
-        if (!is_listed(metrics, metric->id)) {
-            metrics->rows[metrics->count++] = (struct rm_merge_metric){
-                .metric = metric,
-                .name = rm_metric_name(metric),
-                .is_counter = (metric->kind & RM_KIND_MASK) == RESMON_COUNTER,
-                .is_share = strcmp(rm_metric_unit(metric), "%") == 0 ||
-                            strstr(rm_metric_name(metric), ".psi.") != NULL,
-                .is_of_host =
-                    metric->level != RESMON_LEVEL_PROCESS && metric->level != RESMON_LEVEL_TREE,
-            };
-        }
-    }
+    return rm_metric_rule(rm_metric_by_name(column->metric), column->unit);
 }
 
-/* ---- the columns of a metric ---------------------------------------------------------------- */
-
-/* "gpu0": a slice of a GPU ("gpu0.1") is included in its GPU. */
-static bool is_whole_device(const char *instance)
+/* False: no memory. */
+static bool new_kind(struct rm_merge *merge, const resmon_column *column, const char *instance)
 {
-    return instance[strcspn(instance, "./:")] == '\0';
+    if (!rm_map_reserve(&merge->kind_map, merge->kind_count + 1)) {
+        return false;
+    }
+    struct rm_merge_kind *kind =
+        rm_append(&merge->kinds, &merge->kind_count, &merge->kind_room, sizeof *kind);
+    if (kind == NULL) {
+        return false;
+    }
+    const struct rm_metric *metric = rm_metric_by_name(column->metric);
+    bool is_of_process = column->level == RESMON_LEVEL_PROCESS ||
+                         column->level == RESMON_LEVEL_TREE ||
+                         strncmp(column->metric, "gpu.tree.", strlen("gpu.tree.")) == 0;
+    *kind = (struct rm_merge_kind){
+        .metric = metric != NULL ? rm_metric_name(metric) : rm_merge_keep(merge, column->metric),
+        .unit = metric != NULL ? rm_metric_unit(metric) : rm_merge_keep(merge, column->unit),
+        .instance = rm_merge_keep(merge, instance),
+        .id = metric != NULL ? metric->id : UINT32_MAX,
+        .level = column->level,
+        .rule = rule_of(column),
+        .is_counter = column->kind == RESMON_COUNTER,
+        .is_of_host = !is_of_process,
+    };
+    rm_map_add(&merge->kind_map, hash_of_kind(column->metric, instance),
+               (uint32_t)merge->kind_count - 1);
+    return true;
 }
 
-/* The columns with values: of a metric of devices all, of other metrics the first. */
-static void find_devices(const struct rm_merge_metric *metric, const struct resmon_run *run,
-                         struct devices *ret_devices)
+/* The kind of a column with this instance; UINT32_MAX: no memory. */
+static uint32_t kind_of(struct rm_merge *merge, const resmon_column *column, const char *instance)
 {
-    bool is_of_devices = metric->metric->level == RESMON_LEVEL_DEVICE;
-    size_t most = is_of_devices ? MOST_DEVICES : 1;
-    ret_devices->count = 0;
-    for (size_t i = 0; i < run->column_count && ret_devices->count < most; i++) {
-        const resmon_column *column = &run->columns[i];
-        if (column->n > 0 && strcmp(column->metric, metric->name) == 0 &&
-            (!is_of_devices || is_whole_device(column->instance))) {
-            ret_devices->columns[ret_devices->count++] = i;
+    struct rm_map_search search = {.hash = hash_of_kind(column->metric, instance)};
+    for (uint32_t i; rm_map_next(&merge->kind_map, &search, &i);) {
+        if (strcmp(merge->kinds[i].metric, column->metric) == 0 &&
+            strcmp(merge->kinds[i].instance, instance) == 0) {
+            return i;
         }
     }
+    return new_kind(merge, column, instance) ? (uint32_t)merge->kind_count - 1 : UINT32_MAX;
+}
+
+static uint64_t hash_of_column(uint32_t node, uint32_t kind)
+{
+    return rm_hash_u64(RM_HASH_START, (uint64_t)node << 32 | kind);
+}
+
+struct rm_merge_column *rm_merge_column_of(const struct rm_merge *merge, uint32_t node,
+                                           uint32_t kind)
+{
+    struct rm_map_search search = {.hash = hash_of_column(node, kind)};
+    for (uint32_t i; rm_map_next(&merge->column_map, &search, &i);) {
+        struct rm_merge_column *column = &merge->columns[i];
+        if (column->node == node && column->kind == kind) {
+            return column;
+        }
+    }
+    return NULL;
+}
+
+/* NULL: no memory. */
+static struct rm_merge_column *new_column(struct rm_merge *merge, uint32_t node, uint32_t kind)
+{
+    struct rm_merge_column *column = NULL;
+    if (rm_map_reserve(&merge->column_map, merge->column_count + 1)) {
+        column =
+            rm_append(&merge->columns, &merge->column_count, &merge->column_room, sizeof *column);
+    }
+    if (column != NULL) {
+        *column = (struct rm_merge_column){
+            .node = node, .kind = kind, .next_1 = merge->nodes[node].column_1};
+        merge->nodes[node].column_1 = (uint32_t)merge->column_count;
+        rm_map_add(&merge->column_map, hash_of_column(node, kind),
+                   (uint32_t)merge->column_count - 1);
+    }
+    return column;
+}
+
+/* A mean over devices and nodes. */
+static bool is_mean(const struct rm_merge_kind *kind)
+{
+    return kind->rule == RM_RULE_MEAN || kind->rule == RM_RULE_SHARE;
+}
+
+/* A mean over the processes of a node, too. */
+static bool is_mean_of_processes(const struct rm_merge_kind *kind)
+{
+    return kind->rule == RM_RULE_MEAN && !kind->is_of_host;
 }
 
 /* ---- statistics ----------------------------------------------------------------------------- */
@@ -245,8 +292,8 @@ static void append_statistics(struct rm_merge_column *column, const resmon_colum
 }
 
 /* The sum of the statistics of one or several devices. */
-static resmon_column statistics_of(const struct rm_merge_metric *metric,
-                                   const struct resmon_run *run, const struct devices *devices)
+static resmon_column statistics_of(const struct rm_merge_kind *kind, const struct resmon_run *run,
+                                   const struct devices *devices)
 {
     resmon_column sum = run->columns[devices->columns[0]];
     double min = sum.min, max = sum.max;
@@ -256,7 +303,7 @@ static resmon_column statistics_of(const struct rm_merge_metric *metric,
         max = rm_greater(column->max, max);
         add(&sum, column);
     }
-    if (devices->count > 1 && metric->is_share) {
+    if (devices->count > 1 && is_mean(kind)) {
         divide(&sum, (double)devices->count, min, max);
     }
     return sum;
@@ -271,14 +318,14 @@ struct reading {
     size_t columns;
 };
 
-static struct reading reading_of(const struct rm_merge_metric *metric, const struct resmon_run *run,
+static struct reading reading_of(const struct rm_merge_kind *kind, const struct resmon_run *run,
                                  const struct devices *devices, size_t row)
 {
     struct reading reading = {.low = RM_NAN, .high = RM_NAN};
-    int kind = metric->is_counter ? RESMON_SERIES_LAST : RESMON_SERIES_MEAN;
+    int series = kind->is_counter ? RESMON_SERIES_LAST : RESMON_SERIES_MEAN;
     for (size_t i = 0; i < devices->count; i++) {
         size_t at = devices->columns[i];
-        double value = rm_run_series(run, at, kind)[row];
+        double value = rm_run_series(run, at, series)[row];
         if (!isnan(value)) {
             reading.value += value;
             reading.low = rm_lesser(rm_run_series(run, at, RESMON_SERIES_MIN)[row], reading.low);
@@ -286,7 +333,7 @@ static struct reading reading_of(const struct rm_merge_metric *metric, const str
             reading.columns++;
         }
     }
-    if (reading.columns > 1 && metric->is_share) {
+    if (reading.columns > 1 && is_mean(kind)) {
         reading.value /= (double)reading.columns;
     } else if (reading.columns > 1) {
         reading.low = reading.high = RM_NAN;
@@ -303,14 +350,14 @@ static int64_t time_of(const struct rows *rows, int64_t t_ns)
 
 /* Adds the rows of a metric's columns to empty cells.  A reading covers the time since the reading
  * before it; a row of a merged run covers its cell. */
-static void add_rows(const struct rm_merge_metric *metric, const struct rows *rows,
+static void add_rows(const struct rm_merge_kind *kind, const struct rows *rows,
                      const struct devices *devices, struct rm_grid_cell *cells)
 {
     const struct resmon_run *run = rows->run;
     int64_t before_ns = run->row_count > 0 ? run->t_first[0] : 0;
     double before = 0.0; /* growth until then */
     for (size_t i = 0; i < run->row_count; i++) {
-        const struct reading reading = reading_of(metric, run, devices, i);
+        const struct reading reading = reading_of(kind, run, devices, i);
         if (reading.columns == 0) {
             continue;
         }
@@ -322,10 +369,10 @@ static void add_rows(const struct rm_merge_metric *metric, const struct rows *ro
             .low = reading.low,
             .high = reading.high,
         };
-        if (metric->is_counter && row.to_ns <= row.from_ns) {
+        if (kind->is_counter && row.to_ns <= row.from_ns) {
             continue; /* its growth is added to the next row */
         }
-        if (metric->is_counter) {
+        if (kind->is_counter) {
             row.mean = (reading.value - before) / ((double)(row.to_ns - row.from_ns) / 1e9);
             before = reading.value;
         }
@@ -340,13 +387,14 @@ static void halve(struct rm_merge *merge)
 {
     merge->width_ns *= 2;
     merge->span = rm_grid_span_halved(merge->span);
-    for (size_t n = 0; n < merge->node_count; n++) {
-        struct rm_merge_node *node = &merge->nodes[n];
-        for (size_t c = 0; c < merge->metrics.count; c++) {
-            if (node->columns[c].cells != NULL) {
-                (void)rm_grid_halve(node->columns[c].cells, node->span);
-            }
+    for (size_t i = 0; i < merge->column_count; i++) {
+        const struct rm_merge_column *column = &merge->columns[i];
+        if (column->cells != NULL) {
+            (void)rm_grid_halve(column->cells, merge->nodes[column->node].span);
         }
+    }
+    for (size_t i = 0; i < merge->node_count; i++) {
+        struct rm_merge_node *node = &merge->nodes[i];
         if (node->span.count > 0) {
             node->span = rm_grid_span_halved(node->span);
         }
@@ -356,7 +404,7 @@ static void halve(struct rm_merge *merge)
 static bool is_too_fine(const struct rm_merge *merge)
 {
     size_t count = merge->span.count;
-    size_t most = RM_MERGE_CELLS / (merge->metrics.count * (merge->node_count + 1));
+    size_t most = RM_MERGE_CELLS / (merge->column_count + merge->kind_count + 1);
     return merge->width_ns < merge->least_width_ns ||
            (count > 1 && (count > RM_MERGE_ROWS || count > most));
 }
@@ -401,10 +449,9 @@ static bool widen_node(struct rm_merge *merge, struct rm_merge_node *node, struc
     if (span.first == node->span.first && span.count == node->span.count) {
         return true;
     }
-    for (size_t i = 0; i < merge->metrics.count && is_wide; i++) {
-        if (node->columns[i].cells != NULL) {
-            is_wide = widen_column(&node->columns[i], node->span, span);
-        }
+    for (uint32_t i = node->column_1; i > 0 && is_wide; i = merge->columns[i - 1].next_1) {
+        struct rm_merge_column *column = &merge->columns[i - 1];
+        is_wide = column->cells == NULL || widen_column(column, node->span, span);
     }
     node->span = span;
     return is_wide;
@@ -428,22 +475,46 @@ static struct rm_grid_cell *work_cells(struct rm_merge *merge, size_t count)
 }
 
 static void add_cells(const struct rm_merge_node *node, struct rm_merge_column *column,
-                      const struct rm_grid_cell *more, struct rm_grid_span span)
+                      const struct rm_grid_cell *more, const struct rows *rows)
 {
-    for (size_t i = 0; i < span.count; i++) {
-        add_cell(&column->cells[(size_t)(span.first - node->span.first) + i], &more[i]);
+    for (size_t i = 0; i < rows->span.count; i++) {
+        struct rm_grid_cell cell = more[i];
+        cell.sum *= rows->weight;
+        cell.seconds *= rows->weight;
+        add_cell(&column->cells[(size_t)(rows->span.first - node->span.first) + i], &cell);
     }
 }
 
-/* A metric of a run, or of a node of a merged one. */
-static bool add_column(struct rm_merge *merge, const struct rm_merge_input *input,
-                       size_t node_index, size_t metric_index, const struct devices *devices)
+/* ---- the columns of a run -------------------------------------------------------------------- */
+
+static void add_statistics_of(struct rm_merge *merge, const struct rm_merge_input *input,
+                              size_t node_index, struct rm_merge_column *column,
+                              resmon_column statistics)
 {
-    const struct rm_merge_metric *metric = &merge->metrics.rows[metric_index];
+    const struct rm_merge_kind *kind = &merge->kinds[column->kind];
+    uint64_t parts = input->nodes[node_index].ranks;
+    if (column->parts == 0) {
+        statistics.source = rm_merge_keep(merge, statistics.source);
+    }
+    if (kind->is_of_host) {
+        append_statistics(column, &statistics, input->order[node_index]);
+        return;
+    }
+    if (is_mean_of_processes(kind) && parts > 1) { /* a sum again */
+        divide(&statistics, 1.0 / (double)parts, statistics.min, statistics.max);
+    }
+    add_statistics(column, &statistics, parts);
+}
+
+/* A column of a run, or of a node of a merged one.  False: no memory. */
+static bool add_column(struct rm_merge *merge, const struct rm_merge_input *input,
+                       size_t node_index, uint32_t kind_index, const struct devices *devices)
+{
+    const struct rm_merge_kind *kind = &merge->kinds[kind_index];
     const resmon_run_node *from = &input->nodes[node_index];
-    struct rm_merge_node *node = &merge->nodes[input->node_of[node_index]];
-    struct rm_merge_column *column = &node->columns[metric_index];
-    bool is_host = metric->is_of_host && input->is_merged;
+    uint32_t node_of = input->node_of[node_index];
+    const struct rm_merge_node *node = &merge->nodes[node_of];
+    bool is_host = kind->is_of_host && input->is_merged;
     int64_t start_ns = input->start_ns + (is_host ? from->host_start_ns : from->start_ns);
     int64_t end_ns = start_ns + (is_host ? from->host_duration_ns : from->duration_ns);
     struct rows rows = {
@@ -452,71 +523,194 @@ static bool add_column(struct rm_merge *merge, const struct rm_merge_input *inpu
         .from_ns = start_ns,
         .to_ns = end_ns,
         .is_merged = input->is_merged,
+        .weight = is_mean_of_processes(kind) && from->ranks > 1 ? (double)from->ranks : 1.0,
         .width_ns = merge->width_ns,
         .span = span_of(merge->width_ns, start_ns, end_ns),
     };
+    if (kind->is_of_host && !input->is_host_of[node_index]) {
+        return true;
+    }
+    struct rm_merge_column *column = rm_merge_column_of(merge, node_of, kind_index);
+    column = column != NULL ? column : new_column(merge, node_of, kind_index);
     struct rm_grid_cell *cells = work_cells(merge, rows.span.count);
-    if (cells == NULL || (column->cells == NULL && !widen_column(column, node->span, node->span))) {
+    if (column == NULL || cells == NULL ||
+        (column->cells == NULL && !widen_column(column, node->span, node->span))) {
         return false;
     }
-    add_rows(metric, &rows, devices, cells);
-    add_cells(node, column, cells, rows.span);
-    resmon_column statistics = statistics_of(metric, input->run, devices);
-    if (column->parts == 0) {
-        statistics.source = rm_merge_keep(merge, statistics.source);
-    }
-    if (metric->is_of_host) {
-        append_statistics(column, &statistics, input->order[node_index]);
-    } else {
-        add_statistics(column, &statistics, from->ranks);
-    }
+    add_rows(kind, &rows, devices, cells);
+    add_cells(node, column, cells, &rows);
+    add_statistics_of(merge, input, node_index, column, statistics_of(kind, input->run, devices));
     return true;
 }
 
-static bool add_columns_of_run(struct rm_merge *merge, const struct rm_merge_input *input)
+static bool add_one(struct rm_merge *merge, const struct rm_merge_input *input, size_t node_index,
+                    size_t column, const char *instance)
 {
+    const struct devices devices = {.columns = {column}, .count = 1};
+    uint32_t kind = kind_of(merge, &input->run->columns[column], instance);
+    return kind != UINT32_MAX && add_column(merge, input, node_index, kind, &devices);
+}
+
+/* "gpu0": a slice of a GPU ("gpu0.1") is included in its GPU. */
+static bool is_whole_device(const char *instance)
+{
+    return instance[strcspn(instance, "./:")] == '\0';
+}
+
+/* The columns of a run by metric. */
+struct by_metric {
+    struct rm_intern metrics;
+    uint32_t *first, *last; /* by metric */
+    uint32_t *next_1;       /* by column: index + 1 of the next one of its metric; 0: none */
+};
+
+static void forget_metrics(struct by_metric *by)
+{
+    rm_intern_free(&by->metrics);
+    rm_free(by->first);
+    rm_free(by->last);
+    rm_free(by->next_1);
+}
+
+/* False: no memory. */
+static bool find_metrics(const struct resmon_run *run, struct by_metric *by)
+{
+    size_t room = run->column_count + 1;
+    *by = (struct by_metric){.first = rm_alloc(room, sizeof *by->first),
+                             .last = rm_alloc(room, sizeof *by->last),
+                             .next_1 = rm_alloc(room, sizeof *by->next_1)};
+    bool has_room = by->first != NULL && by->last != NULL && by->next_1 != NULL;
+    for (uint32_t i = 0; i < run->column_count && has_room; i++) {
+        uint32_t known = by->metrics.count;
+        uint32_t metric = rm_intern_text(&by->metrics, run->columns[i].metric);
+        if (metric == known) {
+            by->first[metric] = i;
+        } else {
+            by->next_1[by->last[metric]] = i + 1;
+        }
+        by->last[metric] = i;
+        has_room = !by->metrics.is_broken;
+    }
+    return has_room;
+}
+
+/* Whether an instance is a part of the column of its node: of devices all that are no slices, of
+ * counters (network ports) all, of others (file systems) the first. */
+static bool is_part(const resmon_column *column, enum rm_metric_rule rule, size_t known)
+{
+    bool is_first = known == 0, is_counter = column->kind == RESMON_COUNTER;
+    if (rule == RM_RULE_EACH || rule == RM_RULE_NONE) {
+        return false;
+    }
+    return column->level == RESMON_LEVEL_DEVICE ? is_whole_device(column->instance)
+                                                : is_counter || is_first;
+}
+
+/* The columns of a metric that make the column of its node. */
+static void find_devices(const struct resmon_run *run, const struct by_metric *by, uint32_t metric,
+                         struct devices *ret_devices)
+{
+    enum rm_metric_rule rule = rule_of(&run->columns[by->first[metric]]);
+    ret_devices->count = 0;
+    for (uint32_t i_1 = by->first[metric] + 1; i_1 > 0; i_1 = by->next_1[i_1 - 1]) {
+        const resmon_column *column = &run->columns[i_1 - 1];
+        if (column->n > 0 && column->instance[0] == '\0') {
+            *ret_devices = (struct devices){.columns = {i_1 - 1}, .count = 1};
+            return;
+        }
+        if (column->n > 0 && ret_devices->count < MOST_DEVICES &&
+            is_part(column, rule, ret_devices->count)) {
+            ret_devices->columns[ret_devices->count++] = i_1 - 1;
+        }
+    }
+}
+
+/* Adds a metric: its instances, and the node as a whole. */
+static bool add_metric(struct rm_merge *merge, const struct rm_merge_input *input,
+                       const struct by_metric *by, uint32_t metric)
+{
+    const resmon_column *head = &input->run->columns[by->first[metric]];
+    struct devices devices;
     bool is_added = true;
-    for (size_t i = 0; i < merge->metrics.count && is_added; i++) {
-        const struct rm_merge_metric *metric = &merge->metrics.rows[i];
-        struct devices devices;
-        find_devices(metric, input->run, &devices);
-        if (devices.count > 0 && (!metric->is_of_host || input->is_host_of[0])) {
-            is_added = add_column(merge, input, 0, i, &devices);
+    if (head->level == RESMON_LEVEL_PROCESS && rule_of(head) == RM_RULE_NONE) {
+        return true; /* a peak, which the list of ranks has */
+    }
+    find_devices(input->run, by, metric, &devices);
+    if (devices.count > 0) {
+        uint32_t kind = kind_of(merge, &input->run->columns[devices.columns[0]], "");
+        is_added = kind != UINT32_MAX && add_column(merge, input, 0, kind, &devices);
+    }
+    for (uint32_t i_1 = by->first[metric] + 1; i_1 > 0 && is_added; i_1 = by->next_1[i_1 - 1]) {
+        const resmon_column *column = &input->run->columns[i_1 - 1];
+        if (column->n > 0 && column->instance[0] != '\0') {
+            is_added = add_one(merge, input, 0, i_1 - 1, column->instance);
         }
     }
     return is_added;
 }
 
-/* Finds the node and the metric of a column of a merged run; false: of all nodes, or not known. */
-static bool place_column(const struct rm_merge *merge, const struct rm_merge_input *input,
-                         const resmon_column *column, size_t *ret_node, size_t *ret_metric)
+static bool add_columns_of_run(struct rm_merge *merge, const struct rm_merge_input *input)
 {
-    size_t node = 0, metric = 0;
-    while (node < input->node_count && strcmp(input->nodes[node].name, column->instance) != 0) {
-        node++;
+    struct by_metric by;
+    bool is_added = find_metrics(input->run, &by);
+    for (uint32_t i = 0; i < by.metrics.count && is_added; i++) {
+        is_added = add_metric(merge, input, &by, i);
     }
-    while (metric < merge->metrics.count &&
-           strcmp(merge->metrics.rows[metric].name, column->metric) != 0) {
-        metric++;
+    forget_metrics(&by);
+    return is_added;
+}
+
+/* ---- the columns of a merged run ------------------------------------------------------------- */
+
+/* The node of a name; UINT32_MAX: none. */
+static uint32_t node_of_name(const struct rm_merge_input *input, const struct rm_map *names,
+                             const char *name, size_t length)
+{
+    struct rm_map_search search = {.hash = rm_hash_bytes(RM_HASH_START, name, length)};
+    for (uint32_t i; rm_map_next(names, &search, &i);) {
+        const char *own = input->nodes[i].name;
+        if (strlen(own) == length && memcmp(own, name, length) == 0) {
+            return i;
+        }
     }
-    *ret_node = node;
-    *ret_metric = metric;
-    return column->level != RESMON_LEVEL_JOB && column->n > 0 && node < input->node_count &&
-           metric < merge->metrics.count;
+    return UINT32_MAX;
+}
+
+/* Adds a column "NODE" or "INSTANCE[NODE]". */
+static bool add_placed(struct rm_merge *merge, const struct rm_merge_input *input,
+                       const struct rm_map *names, size_t index)
+{
+    const resmon_column *column = &input->run->columns[index];
+    const char *text = column->instance, *open = strrchr(text, '[');
+    size_t length = strlen(text);
+    uint32_t node = node_of_name(input, names, text, length);
+    if (node != UINT32_MAX) {
+        return add_one(merge, input, node, index, "");
+    }
+    if (open != NULL && text[length - 1] == ']') {
+        node = node_of_name(input, names, open + 1, (size_t)(text + length - open) - 2);
+    }
+    if (node == UINT32_MAX) {
+        return true; /* of no node of this job: a changed document */
+    }
+    const char *instance = rm_arena_text(&merge->strings, text, (size_t)(open - text));
+    return instance != NULL && add_one(merge, input, node, index, instance);
 }
 
 static bool add_columns_of_merged(struct rm_merge *merge, const struct rm_merge_input *input)
 {
-    bool is_added = true;
+    struct rm_map names = {.slots = NULL};
+    bool is_added = rm_map_reserve(&names, input->node_count);
+    for (uint32_t i = 0; i < input->node_count && is_added; i++) {
+        const char *name = input->nodes[i].name;
+        rm_map_add(&names, rm_hash_bytes(RM_HASH_START, name, strlen(name)), i);
+    }
     for (size_t i = 0; i < input->run->column_count && is_added; i++) {
         const resmon_column *column = &input->run->columns[i];
-        const struct devices devices = {.columns = {i}, .count = 1};
-        size_t node, metric;
-        if (place_column(merge, input, column, &node, &metric) &&
-            (!merge->metrics.rows[metric].is_of_host || input->is_host_of[node])) {
-            is_added = add_column(merge, input, node, metric, &devices);
-        }
+        is_added = column->level == RESMON_LEVEL_JOB || column->n == 0 ||
+                   add_placed(merge, input, &names, i);
     }
+    rm_map_free(&names);
     return is_added;
 }
 

@@ -64,10 +64,13 @@ static int badness(const char *state)
 /* Drops the machine's metrics of a node: another run has better ones. */
 static void forget_host(struct rm_merge *merge, struct rm_merge_node *node)
 {
-    for (size_t i = 0; i < merge->metrics.count; i++) {
-        if (merge->metrics.rows[i].is_of_host) {
-            rm_free(node->columns[i].cells);
-            node->columns[i] = (struct rm_merge_column){.parts = 0};
+    struct rm_merge_column *column;
+    for (uint32_t i = node->column_1; i > 0; i = column->next_1) {
+        column = &merge->columns[i - 1];
+        if (merge->kinds[column->kind].is_of_host) {
+            rm_free(column->cells);
+            column->cells = NULL;
+            column->parts = 0;
         }
     }
 }
@@ -226,25 +229,21 @@ static resmon_status out_of_memory(void)
 void rm_merge_begin(struct rm_merge *merge)
 {
     *merge = (struct rm_merge){.width_ns = RM_MERGE_WIDTH};
-    rm_merge_metrics_list(&merge->metrics);
     rm_record_clear(RM_RECORD_run, &merge->info);
     rm_record_clear(RM_RECORD_overhead, &merge->info);
     rm_record_clear(RM_RECORD_dropped, &merge->info);
     rm_record_clear(RM_RECORD_usage, &merge->usage);
 }
 
-static void free_node(struct rm_merge_node *node)
-{
-    for (size_t i = 0; i < RM_MERGE_COLUMNS; i++) {
-        rm_free(node->columns[i].cells);
-    }
-}
-
 void rm_merge_free(struct rm_merge *merge)
 {
-    for (size_t i = 0; i < merge->node_count; i++) {
-        free_node(&merge->nodes[i]);
+    for (size_t i = 0; i < merge->column_count; i++) {
+        rm_free(merge->columns[i].cells);
     }
+    rm_free(merge->columns);
+    rm_free(merge->kinds);
+    rm_map_free(&merge->column_map);
+    rm_map_free(&merge->kind_map);
     rm_free(merge->nodes);
     rm_free(merge->ranks);
     rm_free(merge->walls);

@@ -10,33 +10,31 @@
 #ifndef RM_MERGE_MERGE_H
 #define RM_MERGE_MERGE_H
 
+#include "base/map.h"
 #include "metric/metric.h"
 #include "run/run.h"
 #include "run/scope_sums.h"
 
-#define RM_MERGE_ROWS  400U              /* of the result, at most */
-#define RM_MERGE_CELLS ((size_t)4 << 20) /* of all columns and nodes */
-#define RM_MERGE_WIDTH INT64_C(1000000)  /* of a cell, times a power of two; ns */
+#define RM_MERGE_ROWS 400U /* of the result, at most */
+#define RM_MERGE_CELLS                                                                           \
+    ((size_t)8 << 20)                   /* of all columns: the merge and its result have 512 MiB \
+                                         */
+#define RM_MERGE_WIDTH INT64_C(1000000) /* of a cell, times a power of two; ns */
 #define RM_MERGE_TAGS  4096U
 
-#define RM_MERGE_COLUMNS 80              /* at most */
 #define RM_MERGE_LONGEST (INT64_MAX / 8) /* of a run, in ns: 36 years */
 
 #define RM_MERGE_WATCHES 16 /* of a machine, one after the other */
 
-/* The metrics of a merged run are those of the view JOB of metric/views.def.  Of several devices,
- * processes and nodes, shares (%, and time that tasks waited) are a mean; all others add up. */
-struct rm_merge_metric {
-    const struct rm_metric *metric;
-    const char *name;
+/* What columns of several nodes measure: a metric of an instance.  Instance "": of a node as a
+ * whole, by the metric's rule. */
+struct rm_merge_kind {
+    const char *metric, *unit, *instance;
+    uint32_t id; /* of the metric; UINT32_MAX: the table does not have it */
+    int32_t level;
+    enum rm_metric_rule rule;
     bool is_counter;
-    bool is_share;   /* a mean over nodes and devices */
     bool is_of_host; /* the same for all processes of a node */
-};
-
-struct rm_merge_metrics {
-    struct rm_merge_metric rows[RM_MERGE_COLUMNS];
-    size_t count;
 };
 
 /*
@@ -56,8 +54,10 @@ struct rm_grid_span {
     size_t count;
 };
 
-/* A metric of a node, from one or several runs. */
+/* A column of a node, from one or several runs. */
 struct rm_merge_column {
+    uint32_t node, kind;        /* indexes */
+    uint32_t next_1;            /* of the same node: index + 1; 0: none */
     struct rm_grid_cell *cells; /* as many as its node's span has; NULL: no run had it */
     uint64_t parts;             /* number of processes in it */
     resmon_column statistics;   /* of the only process, or added up */
@@ -73,8 +73,8 @@ struct rm_merge_node {
     resmon_run_node node;
     struct rm_merge_watch watches[RM_MERGE_WATCHES];
     size_t watch_count;
-    struct rm_grid_span span; /* of the cells below */
-    struct rm_merge_column columns[RM_MERGE_COLUMNS];
+    struct rm_grid_span span; /* of the cells of its columns */
+    uint32_t column_1;        /* the first of its columns: index + 1; 0: none */
 };
 
 /* The wall time of a rank in a scope. */
@@ -101,8 +101,13 @@ struct rm_merge_lowest {
 
 struct rm_merge {
     struct rm_arena strings; /* a failed allocation sticks there */
-    struct rm_merge_metrics metrics;
-    int64_t width_ns; /* of cells: RM_MERGE_WIDTH, doubled as often as they need it */
+    struct rm_merge_kind *kinds;
+    size_t kind_count, kind_room;
+    struct rm_map kind_map; /* by metric and instance */
+    struct rm_merge_column *columns;
+    size_t column_count, column_room;
+    struct rm_map column_map; /* by node and kind */
+    int64_t width_ns;         /* of cells: RM_MERGE_WIDTH, doubled as often as they need it */
     int64_t least_width_ns;
     struct rm_grid_span span; /* of all nodes */
     struct rm_merge_node *nodes;

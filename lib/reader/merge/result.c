@@ -15,10 +15,16 @@
 
 /* ---- the column of a metric for all nodes ---------------------------------------------------- */
 
+/* A mean over nodes. */
+static bool is_mean(const struct rm_merge_kind *kind)
+{
+    return kind->rule == RM_RULE_MEAN || kind->rule == RM_RULE_SHARE;
+}
+
 /* The column of all nodes, and the columns of each node. */
 struct rm_merge_whole {
     struct resmon_run *run;
-    const struct rm_merge_metric *metric;
+    const struct rm_merge_kind *kind;
     const double *weights; /* weight of each node in a mean of shares */
     size_t column;
     size_t nodes; /* nodes that have the metric */
@@ -41,7 +47,7 @@ static double part_of(const struct rm_merge_whole *whole, size_t node)
     for (size_t i = 0; i < whole->nodes; i++) {
         all += whole->weights[i];
     }
-    return whole->metric->is_share ? whole->weights[node] / all : 1.0;
+    return is_mean(whole->kind) ? whole->weights[node] / all : 1.0;
 }
 
 /* ---- rows ----------------------------------------------------------------------------------- */
@@ -50,7 +56,7 @@ static double part_of(const struct rm_merge_whole *whole, size_t node)
 static void fill_row(const struct rm_merge_whole *whole, size_t row)
 {
     double sum = 0.0, weights = 0.0, low = RM_NAN, high = RM_NAN;
-    bool is_share = whole->metric->is_share;
+    bool is_share = is_mean(whole->kind);
     for (size_t i = 0; i < whole->nodes; i++) {
         double mean = series_of(whole, i, RESMON_SERIES_MEAN)[row];
         if (!isnan(mean)) {
@@ -127,7 +133,7 @@ static void settle(const struct rm_merge_whole *whole)
         column->last += part * node->last;
         column->integral += part * node->integral;
     }
-    if (whole->metric->is_share) {
+    if (is_mean(whole->kind)) {
         settle_share(whole, column);
     } else {
         column->mean =
@@ -142,7 +148,7 @@ static void rm_merge_column_fill(const struct rm_merge_whole *whole)
     for (size_t row = 0; row < whole->run->row_count; row++) {
         fill_row(whole, row);
     }
-    if (whole->metric->is_counter) {
+    if (whole->kind->is_counter) {
         fill_growth(whole);
     } else {
         memcpy(own_series(whole, RESMON_SERIES_LAST), own_series(whole, RESMON_SERIES_MEAN),
@@ -500,15 +506,6 @@ static bool put_scopes(struct making *making)
 
 /* ---- columns -------------------------------------------------------------------------------- */
 
-static size_t nodes_with(const struct rm_merge *merge, size_t metric)
-{
-    size_t count = 0;
-    for (size_t i = 0; i < merge->node_count; i++) {
-        count += merge->nodes[i].columns[metric].parts > 0 ? 1 : 0;
-    }
-    return count;
-}
-
 /* The part of a cell in which a node was there, in s. */
 static double seconds_there(const struct making *making, const resmon_run_node *node, size_t row)
 {
@@ -526,7 +523,8 @@ static double mean_of(const struct making *making, const struct rm_merge_node *n
 {
     const struct rm_grid_cell *cell = &column->cells[row];
     size_t first = (size_t)(node->span.first - making->merge->span.first);
-    double seconds = column->parts > 1 && cell->seconds > 0.0
+    bool is_sum = making->merge->kinds[column->kind].rule != RM_RULE_MEAN;
+    double seconds = is_sum && column->parts > 1 && cell->seconds > 0.0
                          ? seconds_there(making, &node->node, first + row)
                          : cell->seconds;
     return seconds > 0.0 ? cell->sum / seconds : RM_NAN;
@@ -534,11 +532,12 @@ static double mean_of(const struct making *making, const struct rm_merge_node *n
 
 /* The rows of a column of a node.  Lowest and highest readings exist only for a column that was
  * read directly. */
-static void fill_rows(const struct making *making, const struct rm_merge_metric *metric,
-                      const struct rm_merge_node *node, const struct rm_merge_column *column,
+static void fill_rows(const struct making *making, const struct rm_merge_column *column,
                       size_t target)
 {
     const struct resmon_run *run = making->run;
+    const struct rm_merge_node *node = &making->merge->nodes[column->node];
+    bool is_counter = making->merge->kinds[column->kind].is_counter;
     size_t first = (size_t)(node->span.first - making->merge->span.first);
     double growth = 0.0;
     for (size_t i = 0; i < node->span.count; i++) {
@@ -547,7 +546,7 @@ static void fill_rows(const struct making *making, const struct rm_merge_metric 
         growth += cell->sum;
         rm_run_series(run, target, RESMON_SERIES_MEAN)[first + i] = mean;
         rm_run_series(run, target, RESMON_SERIES_LAST)[first + i] =
-            metric->is_counter && !isnan(mean) ? growth : mean;
+            is_counter && !isnan(mean) ? growth : mean;
         if (column->parts == 1 && !isnan(mean)) {
             rm_run_series(run, target, RESMON_SERIES_MIN)[first + i] = cell->low;
             rm_run_series(run, target, RESMON_SERIES_MAX)[first + i] = cell->high;
@@ -555,65 +554,102 @@ static void fill_rows(const struct making *making, const struct rm_merge_metric 
     }
 }
 
-static void begin_column(struct making *making, const struct rm_merge_metric *metric,
+/* The instance of a column: that of the kind, of all nodes or of one of them. */
+static const char *instance_of(struct making *making, const struct rm_merge_kind *kind,
+                               const char *node)
+{
+    if (node == NULL || kind->instance[0] == '\0') {
+        return copy(making->run, node != NULL ? node : kind->instance);
+    }
+    size_t bytes = strlen(kind->instance) + strlen(node) + sizeof "[]";
+    char *text = rm_arena_alloc(&making->run->strings, bytes, 1);
+    if (text == NULL) {
+        return "";
+    }
+    (void)snprintf(text, bytes, "%s[%s]", kind->instance, node);
+    return text;
+}
+
+static void begin_column(struct making *making, const struct rm_merge_kind *kind,
                          const char *instance, int32_t level)
 {
     struct resmon_run *run = making->run;
     resmon_column *column = &run->columns[run->column_count++];
     column->struct_size = sizeof *column;
-    column->metric = metric->name;
-    column->unit = rm_metric_unit(metric->metric);
-    column->kind = metric->is_counter ? RESMON_COUNTER : RESMON_GAUGE;
+    column->metric = kind->id != UINT32_MAX ? kind->metric : copy(run, kind->metric);
+    column->unit = kind->id != UINT32_MAX ? kind->unit : copy(run, kind->unit);
+    column->kind = kind->is_counter ? RESMON_COUNTER : RESMON_GAUGE;
     column->level = level;
-    column->instance = copy(run, instance);
+    column->instance = instance;
     column->source = copy(run, column->source);
 }
 
-static void put_node_column(struct making *making, const struct rm_merge_metric *metric,
-                            const struct rm_merge_node *node, const struct rm_merge_column *from)
+static void divide(resmon_column *column, double count)
 {
+    column->first /= count;
+    column->last /= count;
+    column->integral /= count;
+}
+
+static void put_node_column(struct making *making, const struct rm_merge_column *from)
+{
+    const struct rm_merge *merge = making->merge;
+    const struct rm_merge_kind *kind = &merge->kinds[from->kind];
+    const resmon_run_node *node = &merge->nodes[from->node].node;
     struct resmon_run *run = making->run;
     size_t target = run->column_count;
     run->columns[target] = from->statistics;
-    begin_column(making, metric, node->node.name, metric->metric->level);
-    fill_rows(making, metric, node, from, target);
+    begin_column(making, kind, instance_of(making, kind, node->name), kind->level);
+    fill_rows(making, from, target);
     if (from->parts > 1) {
         rm_merge_column_settle(run, target);
         resmon_column *column = &run->columns[target];
-        double seconds = (double)node->node.duration_ns / 1e9;
+        double seconds = (double)node->duration_ns / 1e9;
+        if (kind->rule == RM_RULE_MEAN) {
+            divide(column, (double)from->parts);
+        }
         column->duration_s = seconds;
         column->mean = seconds > 0.0 ? column->integral / seconds : column->last;
     }
 }
 
 /* The weight of a node in a mean of shares. */
-static double weight_of(const struct rm_merge_metric *metric, const resmon_run_node *node)
+static double weight_of(const struct rm_merge_kind *kind, const resmon_run_node *node)
 {
-    double weight = metric->metric->level == RESMON_LEVEL_DEVICE ? node->gpus : node->cpus;
+    double weight = kind->level == RESMON_LEVEL_DEVICE ? node->gpus : node->cpus;
     return weight > 0.0 ? weight : 1.0;
 }
 
+/* Instances of different nodes (gpu0) are not one thing, unless they measure the same. */
+static bool has_sum(const struct rm_merge_kind *kind)
+{
+    return kind->rule == RM_RULE_EACH || (kind->rule != RM_RULE_NONE && kind->instance[0] == '\0');
+}
+
 /* The column of all nodes comes before the columns of each node, from which it is computed. */
-static void put_metric(struct making *making, size_t metric_index, double *weights)
+static void put_kind(struct making *making, uint32_t index, double *weights)
 {
     const struct rm_merge *merge = making->merge;
-    const struct rm_merge_metric *metric = &merge->metrics.rows[metric_index];
+    const struct rm_merge_kind *kind = &merge->kinds[index];
     struct resmon_run *run = making->run;
-    size_t target = run->column_count++, count = 0;
+    bool is_summed = has_sum(kind);
+    size_t target = run->column_count, count = 0;
+    run->column_count += is_summed ? 1 : 0;
     for (size_t i = 0; i < merge->node_count; i++) {
-        const struct rm_merge_node *node = &merge->nodes[making->nodes[i]];
-        const struct rm_merge_column *from = &node->columns[metric_index];
-        if (from->parts > 0) {
-            weights[count++] = weight_of(metric, &node->node);
-            put_node_column(making, metric, node, from);
+        const struct rm_merge_column *from = rm_merge_column_of(merge, making->nodes[i], index);
+        if (from != NULL && from->parts > 0) {
+            weights[count++] = weight_of(kind, &merge->nodes[making->nodes[i]].node);
+            put_node_column(making, from);
         }
     }
-    size_t end = run->column_count;
-    run->column_count = target;
-    run->columns[target].source = run->columns[target + 1].source;
-    begin_column(making, metric, "", RESMON_LEVEL_JOB);
-    run->column_count = end;
-    rm_merge_column_fill(&(struct rm_merge_whole){run, metric, weights, target, count});
+    if (is_summed) {
+        size_t end = run->column_count;
+        run->column_count = target;
+        run->columns[target].source = run->columns[target + 1].source;
+        begin_column(making, kind, instance_of(making, kind, NULL), RESMON_LEVEL_JOB);
+        run->column_count = end;
+        rm_merge_column_fill(&(struct rm_merge_whole){run, kind, weights, target, count});
+    }
 }
 
 /* Rows are the cells; the first and the last one are cut to the time of the run. */
@@ -639,15 +675,51 @@ static void put_times(struct making *making)
     run->row_count = rows;
 }
 
+/* In the order of the table of metrics, and by instance: "2" before "10".  qsort() passes no
+ * context, so pointers are sorted. */
+static int compare_kinds(const void *left, const void *right)
+{
+    const struct rm_merge_kind *const *a = left, *const *b = right;
+    int64_t of_a = (int64_t)strlen((*a)->instance), of_b = (int64_t)strlen((*b)->instance);
+    int order = compare_numbers((*a)->id, (*b)->id);
+    order = order != 0 ? order : strcmp((*a)->metric, (*b)->metric);
+    order = order != 0 ? order : compare_numbers(of_a, of_b);
+    return order != 0 ? order : strcmp((*a)->instance, (*b)->instance);
+}
+
+/* The kinds that a node has, in their order; sets *ret_columns to the number of their columns. */
+static const struct rm_merge_kind **sort_kinds(struct making *making, size_t *ret_count,
+                                               size_t *ret_columns)
+{
+    const struct rm_merge *merge = making->merge;
+    struct rm_arena *working = &making->run->working;
+    bool *is_there = rm_arena_alloc(working, merge->kind_count, sizeof *is_there);
+    const struct rm_merge_kind **sorted =
+        rm_arena_alloc(working, merge->kind_count, sizeof(const struct rm_merge_kind *));
+    *ret_count = *ret_columns = 0;
+    for (size_t i = 0; i < merge->column_count && !working->is_broken; i++) {
+        const struct rm_merge_column *column = &merge->columns[i];
+        is_there[column->kind] |= column->parts > 0;
+        *ret_columns += column->parts > 0 ? 1 : 0;
+    }
+    for (size_t i = 0; i < merge->kind_count && !working->is_broken; i++) {
+        if (is_there[i]) {
+            sorted[(*ret_count)++] = &merge->kinds[i];
+            *ret_columns += has_sum(&merge->kinds[i]) ? 1 : 0;
+        }
+    }
+    if (!working->is_broken) {
+        qsort(sorted, *ret_count, sizeof(const struct rm_merge_kind *), compare_kinds);
+    }
+    return sorted;
+}
+
 static void put_columns(struct making *making)
 {
     const struct rm_merge *merge = making->merge;
     struct resmon_run *run = making->run;
-    size_t count = 0;
-    for (size_t i = 0; i < merge->metrics.count; i++) {
-        size_t nodes = nodes_with(merge, i);
-        count += nodes > 0 ? nodes + 1 : 0;
-    }
+    size_t kinds, count;
+    const struct rm_merge_kind **sorted = sort_kinds(making, &kinds, &count);
     size_t numbers = count * RM_SERIES_KINDS * run->row_count;
     run->columns = rm_arena_alloc(&run->strings, count, sizeof *run->columns);
     run->values = rm_arena_alloc(&run->strings, numbers, sizeof *run->values);
@@ -658,11 +730,10 @@ static void put_columns(struct making *making)
     for (size_t i = 0; i < numbers; i++) {
         run->values[i] = RM_NAN;
     }
-    for (size_t i = 0; i < merge->metrics.count; i++) {
-        if (nodes_with(merge, i) > 0) {
-            put_metric(making, i, weights);
-        }
+    for (size_t i = 0; i < kinds; i++) {
+        put_kind(making, (uint32_t)(sorted[i] - merge->kinds), weights);
     }
+    rm_run_index_columns(run);
 }
 
 bool rm_merge_fill(struct rm_merge *merge, struct resmon_run *run)

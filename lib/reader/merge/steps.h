@@ -51,11 +51,12 @@ struct rm_grid_span rm_grid_halve(struct rm_grid_cell *cells, struct rm_grid_spa
 
 /* ---- steps ----------------------------------------------------------------------------------- */
 
-/** Lists the metrics of a merged run. */
-void rm_merge_metrics_list(struct rm_merge_metrics *metrics);
-
 /** The columns of all nodes of the input, which were added.  False: no memory. */
 bool rm_merge_cells_add(struct rm_merge *merge, const struct rm_merge_input *input);
+
+/** The column of a kind on a node; NULL: no run had it. */
+struct rm_merge_column *rm_merge_column_of(const struct rm_merge *merge, uint32_t node,
+                                           uint32_t kind);
 
 /** Makes the cells as wide as they have to be. */
 void rm_merge_cells_fit(struct rm_merge *merge);
