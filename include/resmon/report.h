@@ -115,6 +115,8 @@ typedef struct resmon_page_options {
     const char *title; /**< default: the program and its host */
     uint64_t form;     /**< RESMON_PAGE_HTML, ... */
     uint64_t parts;    /**< parts of the data: RESMON_PAGE_FIGURES | ...; default: all */
+    const char
+        *plots; /**< metrics that get a chart besides, "gpu.temp,proc.threads"; default: none */
 } resmon_page_options;
 
 /**
@@ -143,7 +145,8 @@ typedef struct resmon_page_options {
  *   the run.
  *
  * `options` NULL: the defaults.  Free `ret_text` with resmon_text_free().
- * RESMON_EINVAL: no run, an argument or a run is NULL, or the format is unknown; RESMON_ENOMEM.
+ * RESMON_EINVAL: no run, an argument or a run is NULL, or the format is unknown; RESMON_ENOENT: no
+ * run has a metric of `plots`; RESMON_ENOMEM.
  * Thread class: any thread.  Since 0.1.
  */
 RESMON_API resmon_status resmon_report_page(const resmon_run *const *runs, size_t count,

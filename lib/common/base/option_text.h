@@ -11,6 +11,7 @@
 #include <stddef.h>
 
 #include "base/buffer.h"
+#include "base/compiler.h"
 
 /* ---- did you mean ----------------------------------------------------------------------- */
 
@@ -27,7 +28,7 @@ struct rm_nearest {
     const char *name; /* NULL: no name is near */
 };
 
-struct rm_nearest rm_nearest_new(const char *word, size_t length);
+RM_SHARED struct rm_nearest rm_nearest_new(const char *word, size_t length);
 
 /**
  * Tries one more name, which must outlive the answer.  A name is near if it begins with the word
@@ -35,7 +36,7 @@ struct rm_nearest rm_nearest_new(const char *word, size_t length);
  * to get the name: at most 2, and at most half of the word.  Case is ignored.  Of two equally near
  * names, the first one is kept.
  */
-void rm_nearest_try(struct rm_nearest *nearest, const char *name);
+RM_SHARED void rm_nearest_try(struct rm_nearest *nearest, const char *name);
 
 /* ---- how options are written ------------------------------------------------------------ */
 

@@ -184,6 +184,7 @@ static resmon_status make_page(struct paging *paging, const resmon_page_options 
                         : RESMON_OK;
     paging->terms.title = known.title;
     paging->terms.parts = known.parts;
+    paging->terms.plots = known.plots;
     if (status == RESMON_OK && known.form >= RM_ARRAY_LEN(forms)) {
         status = rm_error(RESMON_EINVAL, "there is no form %llu of a report",
                           (unsigned long long)known.form);

@@ -417,8 +417,10 @@ static struct rm_chart *network_chart(struct rm_subject *subject)
     for (size_t i = 0; i < rows.count; i++) {
         add_network(subject, chart, &rows.items[i], true, &ports);
     }
+    bool is_with_ports = chart->count > 2; /* more than received and sent */
     if (rows.count > 0 && has(subject, &rows.items[0])) {
-        chart->note = "every interface but loopback";
+        chart->note = is_with_ports ? "every interface but loopback, and InfiniBand"
+                                    : "every interface but loopback";
     }
     return optional(subject, chart);
 }
@@ -584,7 +586,8 @@ static void add_chart(struct rm_charts *charts, struct rm_chart *chart)
 struct rm_charts rm_charts_of_run(struct rm_subject *subject)
 {
     struct rm_view_row row;
-    struct rm_charts charts = new_charts(subject->page, 16 + subject->run->column_count);
+    struct rm_charts charts =
+        new_charts(subject->page, 16 + subject->run->column_count + subject->plot_count);
     add_chart(&charts, cpu_chart(subject));
     add_chart(&charts, memory_chart(subject));
     add_chart(&charts, io_chart(subject, "read"));
@@ -595,6 +598,10 @@ struct rm_charts rm_charts_of_run(struct rm_subject *subject)
     add_chart(&charts, network_chart(subject));
     add_chart(&charts, pressure_chart(subject));
     for (size_t index = 0; rm_view_next(RM_VIEW_CHART, RM_VIEW_OTHER, &index, &row);) {
+        add_chart(&charts, other_chart(subject, &row));
+    }
+    for (size_t i = 0; i < subject->plot_count; i++) {
+        row = rm_view_chart_of(subject->plots[i]);
         add_chart(&charts, other_chart(subject, &row));
     }
     return charts;

@@ -116,7 +116,9 @@ typedef const char *(*label_fn)(struct rm_page *page, const resmon_column *colum
 static const char *label_gpu(struct rm_page *page, const resmon_column *column,
                              const struct rm_view_row *row)
 {
-    return rm_page_print(page, "GPU %.40s, %s", column->instance, row->label);
+    return column->instance[0] != '\0'
+               ? rm_page_print(page, "GPU %.40s, %s", column->instance, row->label)
+               : rm_page_print(page, "GPUs, %s", row->label); /* of a merged run */
 }
 
 /* Events that the options name.  The kernel's clocks count nanoseconds. */
@@ -140,7 +142,7 @@ static void add_instances(struct rm_page *page, struct rm_page_table *table,
     }
     for (size_t i = 0; i < run->column_count; i++) {
         const resmon_column *column = &run->columns[i];
-        for (size_t k = 0; k < count && column->n > 0; k++) {
+        for (size_t k = 0; k < count && column->n > 0 && rm_run_is_of_all(run, column); k++) {
             if (strcmp(column->metric, rm_metric_name(rows[k].metric)) == 0) {
                 (void)add_metric(page, table, column, label(page, column, &rows[k]),
                                  rows[k].metric);
@@ -157,7 +159,8 @@ static void add_others(struct rm_page *page, struct rm_page_table *table,
     for (size_t at = 0; rm_view_next(RM_VIEW_SUMMARY, RM_VIEW_OTHER, &at, &row);) {
         for (size_t i = 0; i < run->column_count; i++) {
             const resmon_column *column = &run->columns[i];
-            if (strcmp(column->metric, rm_metric_name(row.metric)) == 0 && column->n > 0) {
+            if (strcmp(column->metric, rm_metric_name(row.metric)) == 0 && column->n > 0 &&
+                rm_run_is_of_all(run, column)) {
                 (void)add_metric(page, table, column, rm_subject_column_name(page, column),
                                  row.metric);
             }
@@ -185,7 +188,7 @@ static void add_named(struct rm_page *page, struct rm_page_table *table,
         if (column >= 0 && run->columns[column].n > 0) {
             struct rm_page_cell *cells =
                 add_metric(page, table, &run->columns[column], row.label, row.metric);
-            if (row.metric->id == RM_PROC_MEM_RSS) {
+            if (row.metric->id == RM_PROC_MEM_RSS && run->node_count == 0) {
                 correct_rss_max(page, &cells[MAX], run);
             }
         }

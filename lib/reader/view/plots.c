@@ -552,7 +552,8 @@ static void put_map(const struct map *map)
     }
     size_t pixels = nodes <= MOST_NAMES ? nodes * LINE_PIXELS : WHOLE_PIXELS;
     rm_html_element(map->out, "<figure class=heat><figcaption><b>", map->title, "</b> <small>");
-    rm_html_element(map->out, "", map->row.label, "</small>");
+    const char *instance = map->run->columns[map->all].instance;
+    rm_html_element(map->out, "", instance[0] != '\0' ? instance : map->row.label, "</small>");
     put_key(map);
     rm_buffer_printf(map->out, "</figcaption><div class=map style=\"height:%zupx\">", pixels);
     put_names(map);
@@ -564,10 +565,9 @@ static void put_map(const struct map *map)
     rm_buffer_puts(map->out, "</figure>");
 }
 
-/* Finds the column and the highest value, for percent at least 100; false: all values are 0. */
+/* Finds the highest value, for percent at least 100; false: all values are 0. */
 static bool find_most(struct map *map)
 {
-    map->all = rm_run_column_of(map->run, map->row.metric->id, "");
     map->most = 0.0;
     for (size_t node = 0; node < map->run->node_count; node++) {
         const double *series = series_of(map, node);
@@ -580,11 +580,36 @@ static bool find_most(struct map *map)
     return has_any;
 }
 
+/* Draws a map of the metric, of each instance that all nodes have; false: it is not measured, or 0.
+ */
+static bool put_metric(struct map *map)
+{
+    const struct resmon_run *run = map->run;
+    bool is_put = false;
+    map->all = rm_run_column_of(run, map->row.metric->id, NULL);
+    for (; map->all >= 0 && (size_t)map->all < run->column_count &&
+           strcmp(run->columns[map->all].metric, rm_metric_name(map->row.metric)) == 0;
+         map->all++) {
+        if (run->columns[map->all].level == RESMON_LEVEL_JOB && find_most(map)) {
+            put_map(map);
+            is_put = true;
+        }
+    }
+    return is_put;
+}
+
 void rm_heat_draw(struct rm_buffer *out, const void *what)
 {
     const struct rm_subject *subject = what;
     struct map map = {.out = out, .page = subject->page, .run = subject->run};
     struct rm_view_row head;
+    for (size_t i = 0; i < subject->plot_count; i++) {
+        map.row = rm_view_chart_of(subject->plots[i]);
+        map.title = map.row.label;
+        map.unit = map.row.unit;
+        map.row.label = "of each node";
+        (void)put_metric(&map);
+    }
     for (size_t i = 0; subject->run->node_count > 0 && rm_view_row(i, &head); i++) {
         size_t at = i;
         if (head.view != RM_VIEW_JOB || head.metric != NULL) {
@@ -593,8 +618,7 @@ void rm_heat_draw(struct rm_buffer *out, const void *what)
         map.title = head.label;
         map.unit = head.unit;
         while (rm_view_next(RM_VIEW_JOB, head.group, &at, &map.row)) {
-            if (find_most(&map)) {
-                put_map(&map);
+            if (put_metric(&map)) {
                 break;
             }
         }

@@ -48,7 +48,8 @@ const resmon_column *rm_subject_next_instance(const struct rm_subject *subject, 
 {
     while (*index < subject->run->column_count) {
         const resmon_column *column = &subject->run->columns[(*index)++];
-        if (column->n > 0 && strcmp(column->metric, metric) == 0) {
+        if (column->n > 0 && rm_run_is_of_all(subject->run, column) &&
+            strcmp(column->metric, metric) == 0) {
             return column;
         }
     }

@@ -28,6 +28,8 @@ struct rm_subject {
     double cpus;                          /* of the machine; 0: not known */
     const char *quiet[RM_SUBJECT_QUIET];  /* titles of charts that are 0 throughout */
     size_t quiet_count;
+    const struct rm_metric **plots; /* more metrics with a chart */
+    size_t plot_count;
 };
 
 /** Initializes a subject; freeing the page frees it. */
@@ -42,7 +44,8 @@ const resmon_column *rm_subject_column(const struct rm_subject *subject, const c
 /** The maximum of that column, 0 without one. */
 double rm_subject_highest(const struct rm_subject *subject, const char *metric);
 
-/** The next column of a metric that has values, from *index on; *index moves behind it. */
+/** The next column of a metric that has values, from *index on; *index moves behind it.  In a
+ * merged run, not those of single nodes. */
 const resmon_column *rm_subject_next_instance(const struct rm_subject *subject, const char *metric,
                                               size_t *index);
 

@@ -6,8 +6,10 @@
 #include <resmon/report.h>
 
 #include "base/compiler.h"
+#include "base/option_text.h"
 #include "base/status.h"
 #include "base/text.h"
+#include "metric/metric.h"
 #include "os/outfile.h"
 #include "view/builders.h"
 #include "view/plots.h"
@@ -317,6 +319,54 @@ static void sum_stacks(struct rm_subject *subject)
     }
 }
 
+/* A metric that a run has, by its name in a list. */
+static resmon_status find_plot(const struct rm_report *view, const char *name,
+                               const struct rm_metric **ret_metric)
+{
+    struct rm_nearest nearest = rm_nearest_new(name, strlen(name));
+    *ret_metric = rm_metric_by_name(name);
+    for (size_t i = 0; i < view->count; i++) {
+        const struct resmon_run *run = view->subjects[i].run;
+        if (*ret_metric != NULL && rm_run_find_column(run, name, NULL) >= 0) {
+            return RESMON_OK;
+        }
+        for (size_t c = 0; c < run->column_count; c++) {
+            rm_nearest_try(&nearest, run->columns[c].metric);
+        }
+    }
+    return rm_error(RESMON_ENOENT, "the run has no metric '%.64s'%s%s%s", name,
+                    nearest.name != NULL ? "; did you mean " : "",
+                    nearest.name != NULL ? nearest.name : "",
+                    nearest.name != NULL ? "? `resmon show FILE metrics` lists all" : "");
+}
+
+/* Gives all subjects the metrics of the list `plots`. */
+static resmon_status find_plots(struct rm_report *view)
+{
+    const char *list = view->terms->plots;
+    size_t room = 1, count = 0;
+    for (const char *at = list; at != NULL && (at = strchr(at, ',')) != NULL; at++) {
+        room++;
+    }
+    const struct rm_metric **plots =
+        rm_page_alloc(view->page, room, sizeof(const struct rm_metric *));
+    while (list != NULL && plots != NULL) {
+        size_t length = strcspn(list, ",");
+        const char *name =
+            rm_page_print(view->page, "%.*s", (int)(length < 256 ? length : 256), list);
+        resmon_status status = find_plot(view, name, &plots[count++]);
+        if (status != RESMON_OK) {
+            return status;
+        }
+        list = list[length] == ',' ? list + length + 1 : NULL;
+    }
+    for (size_t i = 0; i < view->count && plots != NULL; i++) {
+        view->subjects[i].plots = plots;
+        view->subjects[i].plot_count = count;
+    }
+    return RESMON_OK;
+}
+
 static void open_subjects(struct rm_report *view, const struct rm_source_lines *sources)
 {
     const struct rm_view_terms *terms = view->terms;
@@ -399,6 +449,9 @@ static resmon_status write_report(struct rm_buffer *out, const struct rm_view_te
     resmon_status status = RESMON_OK;
     open_subjects(&view, &sources);
     if (!page.is_broken) {
+        status = find_plots(&view);
+    }
+    if (!page.is_broken && status == RESMON_OK) {
         status = write(out, &view, context);
     }
     status = page.is_broken || status == RESMON_OK ? result_of(out, &page) : status;

@@ -22,8 +22,9 @@ struct rm_view_terms {
     size_t count;
     const char *title; /* NULL: the programs and hosts */
     enum rm_form form;
-    uint64_t parts; /* of data: RESMON_PAGE_*; 0: all */
-    size_t width;   /* of text, in columns */
+    uint64_t parts;    /* of data: RESMON_PAGE_*; 0: all */
+    const char *plots; /* more metrics with a chart, with commas; NULL: none */
+    size_t width;      /* of text, in columns */
 };
 
 /* A report while it is built. */
