@@ -517,8 +517,10 @@ static bool show(const struct bench *bench)
 
 static bool read_arguments(struct bench *bench)
 {
+    static const char *const endings[] = {".json", ".html", ".htm", NULL};
     const struct cli_arguments *arguments = bench->arguments;
-    return cli_duration(arguments, "for", &bench->for_s) &&
+    return (cli_has(arguments, "format") || cli_output_may_end(arguments, endings)) &&
+           cli_duration(arguments, "for", &bench->for_s) &&
            cli_needs_words(arguments, 1, (size_t)-1) &&
            cli_number(arguments, "runs", 1.0, MOST_RUNS, &bench->runs) &&
            cli_number(arguments, "warmup", 0.0, MOST_RUNS, &bench->warmup) &&

@@ -103,8 +103,9 @@ struct shown {
 
 static const char *form_of(const void *context, const char *path)
 {
+    const char *form = cli_output_form(path);
     (void)context;
-    return cli_output_form(path);
+    return form != NULL ? form : "text";
 }
 
 static resmon_status render(const void *context, const char *form, unsigned width, char **ret_text)
@@ -171,12 +172,11 @@ static int status_of(const struct cli_arguments *arguments, int32_t verdict)
 /* Checks the options before files are read. */
 static bool check(const struct cli_arguments *arguments)
 {
-    const char *path, *inconclusive = cli_value(arguments, "inconclusive");
-    for (size_t i = 0; (path = cli_value_at(arguments, "output", i)) != NULL; i++) {
-        if (cli_output_form(path) == NULL) {
-            cli_say("diff", "%s: the name must end in .html, .md, .json, .xml or .txt", path);
-            return false;
-        }
+    static const char *const endings[] = {".html", ".htm", ".md",  ".markdown",
+                                          ".json", ".xml", ".txt", NULL};
+    const char *inconclusive = cli_value(arguments, "inconclusive");
+    if (!cli_output_may_end(arguments, endings)) {
+        return false;
     }
     if (inconclusive != NULL && strcmp(inconclusive, "pass") != 0 &&
         strcmp(inconclusive, "fail") != 0) {
@@ -194,7 +194,7 @@ static void load_shown(const struct cli_arguments *arguments, resmon_run *runs[2
     size_t before = arguments->words_before, count = arguments->word_count;
     before = before == count && count == 2 ? 1 : before;
     for (size_t i = 0; (path = cli_value_at(arguments, "output", i)) != NULL; i++) {
-        is_wanted |= strcmp(cli_output_form(path), "html") == 0;
+        is_wanted |= strcmp(form_of(NULL, path), "html") == 0;
     }
     if (is_wanted && before < count) {
         runs[0] = cli_runs_median(arguments->words, before);

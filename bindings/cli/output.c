@@ -168,9 +168,45 @@ bool cli_result_print(const struct cli_result *result)
 struct task {
     const char *verb;
     const char *what; /* "a PDF needs" */
-    const char *call; /* sys.argv has the target, then the sources */
+    const char *call; /* sys.argv has the target, metrics to plot, and the sources */
     const char *advice;
 };
+
+#define EXPORT(name) "resmon.load(sys.argv[3]).export(sys.argv[1], '" name "')"
+#define PLOTS        "filter(None, sys.argv[2].split(','))"
+#define PLOT         "resmon.load(sys.argv[3]).plot(*" PLOTS ").save(sys.argv[1])"
+#define REPORT       "resmon.report(sys.argv[3:], sys.argv[1], plots=[*" PLOTS "])"
+
+/* Formats of the Python package, which reads run documents. */
+static const struct python_form {
+    const char *ending, *name, *what, *call, *advice;
+    bool is_shown; /* a report, not a table */
+} python_forms[] = {
+    {".parquet", "parquet", "Parquet needs", EXPORT("parquet"), "; or write .csv", false},
+    {".pq", "parquet", "Parquet needs", EXPORT("parquet"), "; or write .csv", false},
+    {".h5", "hdf5", "HDF5 needs", EXPORT("hdf5"), "; or write .csv", false},
+    {".hdf5", "hdf5", "HDF5 needs", EXPORT("hdf5"), "; or write .csv", false},
+    {".feather", "feather", "Feather needs", EXPORT("feather"), "; or write .csv", false},
+    {".orc", "orc", "ORC needs", EXPORT("orc"), "; or write .csv", false},
+    {".pkl", "pickle", "a pickle needs", EXPORT("pickle"), "; or write .csv", false},
+    {".pickle", "pickle", "a pickle needs", EXPORT("pickle"), "; or write .csv", false},
+    {".pdf", "pdf", "a PDF needs", REPORT,
+     "; or print the HTML report from a browser: -o report.html", true},
+    {".png", "png", "a picture needs", PLOT, "; or write .html", true},
+    {".svg", "svg", "a picture needs", PLOT, "; or write .html", true},
+};
+
+/* By the format's name, or NULL: by the ending of the path.  NULL: the library writes it. */
+static const struct python_form *python_form_of(const char *path, const char *name)
+{
+    for (size_t i = 0; i < sizeof python_forms / sizeof *python_forms; i++) {
+        const struct python_form *form = &python_forms[i];
+        if (name != NULL ? strcmp(name, form->name) == 0 : ends_in(path, form->ending)) {
+            return form;
+        }
+    }
+    return NULL;
+}
 
 /* Errors and warnings of the package are sentences already.  The working directory is removed from
  * the path before anything but sys, which is built in, is imported. */
@@ -192,7 +228,7 @@ static const char python_frame[] =
 extern char **environ;
 
 static bool run_python(const struct task *task, char *const *sources, size_t count,
-                       const char *target)
+                       const char *target, const char *plots)
 {
     char script[SCRIPT_BYTES];
     struct cli_words words = {.at = NULL};
@@ -204,6 +240,7 @@ static bool run_python(const struct task *task, char *const *sources, size_t cou
     cli_words_add(&words, "-c");
     cli_words_add(&words, "%s", script);
     cli_words_add(&words, "%s", target);
+    cli_words_add(&words, "%s", plots != NULL ? plots : "");
     for (size_t i = 0; i < count; i++) {
         cli_words_add(&words, "%s", sources[i]);
     }
@@ -218,31 +255,24 @@ static bool run_python(const struct task *task, char *const *sources, size_t cou
     return status == 0;
 }
 
-bool cli_python_is_pdf(const char *path)
+bool cli_python_shows(const char *path)
 {
-    return ends_in(path, ".pdf");
+    const struct python_form *form = python_form_of(path, NULL);
+    return form != NULL && form->is_shown;
 }
 
-bool cli_python_write_pdf(char *const *files, size_t count, const char *path)
+static bool write_by_python(const char *verb, const struct python_form *form, char *const *files,
+                            size_t count, const char *path, const char *plots)
 {
-    const struct task task = {"report", "a PDF needs", "resmon.report(sys.argv[2:], sys.argv[1])",
-                              "; or print the HTML report from a browser: -o report.html"};
-    return run_python(&task, files, count, path);
+    const struct task task = {verb, form->what, form->call, form->advice};
+    return run_python(&task, files, count, path, plots);
 }
 
-/* "run.parquet" or "run.pq". */
-static bool is_parquet(const char *path)
+bool cli_python_show(const char *verb, char *const *files, size_t count, const char *path,
+                     const char *plots)
 {
-    return ends_in(path, ".parquet") || ends_in(path, ".pq");
-}
-
-/* Writes the table of a run document.  False, and a message: that failed. */
-static bool make_parquet(const char *verb, char *document, const char *path)
-{
-    const struct task task = {verb, "Parquet needs",
-                              "resmon.load(sys.argv[2]).export(sys.argv[1], 'parquet')",
-                              "; or write .csv"};
-    return run_python(&task, &document, 1, path);
+    const struct python_form *form = python_form_of(path, NULL);
+    return form != NULL && write_by_python(verb, form, files, count, path, plots);
 }
 
 bool cli_python_add_to_dataset(char *const *sources, size_t count, const char *directory)
@@ -251,10 +281,10 @@ bool cli_python_add_to_dataset(char *const *sources, size_t count, const char *d
         "export", "a dataset needs",
         "tell = lambda count: print(f'{count} runs', end='\\r', file=sys.stderr, flush=True)\n"
         "    shown = tell if sys.stderr.isatty() else None\n"
-        "    count = resmon.dataset(*sys.argv[2:]).save(sys.argv[1], shown)\n"
+        "    count = resmon.dataset(*sys.argv[3:]).save(sys.argv[1], shown)\n"
         "    print(f'{count} runs are new in {sys.argv[1]}')",
         ""};
-    return run_python(&task, sources, count, directory);
+    return run_python(&task, sources, count, directory, NULL);
 }
 
 /* ---- runs and their formats ------------------------------------------------------------- */
@@ -276,14 +306,69 @@ const char *cli_output_form(const char *path)
 
 bool cli_output_is_late(const char *path)
 {
-    return ends_in(path, ".txt") || is_parquet(path);
+    return ends_in(path, ".txt") || python_form_of(path, NULL) != NULL;
+}
+
+/* Whether the name of a file has an ending that is none of `endings`. */
+static bool is_other(const char *path, const char *const *endings)
+{
+    const char *slash = strrchr(path, '/'), *dot = strrchr(path, '.');
+    bool is_other = dot != NULL && (slash == NULL || dot > slash) && !is_of_system(path);
+    for (size_t i = 0; endings[i] != NULL; i++) {
+        is_other = is_other && !ends_in(path, endings[i]);
+    }
+    return is_other;
+}
+
+bool cli_output_may_end(const struct cli_arguments *arguments, const char *const *endings)
+{
+    const char *path;
+    char list[128] = "";
+    size_t length = 0;
+    for (size_t i = 0; endings[i] != NULL; i++) {
+        length += (size_t)snprintf(list + length, sizeof list - length, "%s%s", i > 0 ? ", " : "",
+                                   endings[i]);
+    }
+    for (size_t i = 0; (path = cli_value_at(arguments, "output", i)) != NULL; i++) {
+        if (is_other(path, endings)) {
+            cli_say(arguments->command->name, "%s: the name must end in one of %s", path, list);
+            return false;
+        }
+    }
+    return true;
+}
+
+/* The directories above a file, unless its path has patterns, which the library expands. */
+static void make_directories_above(const char *path)
+{
+    char above[4096];
+    size_t length = strlen(path);
+    if (length >= sizeof above || strchr(path, '%') != NULL) {
+        return;
+    }
+    memcpy(above, path, length + 1);
+    for (char *slash = above; (slash = strchr(slash + 1, '/')) != NULL;) {
+        *slash = '\0';
+        (void)mkdir(above, 0777); /* if that fails, opening the file says why */
+        *slash = '/';
+    }
+}
+
+/* The format of a path, of the library; a failure names also the endings of the Python package. */
+static resmon_status kind_of(const char *path, resmon_sink_kind *ret_kind)
+{
+    resmon_status status = resmon_sink_kind_of_file(path, ret_kind);
+    if (status == RESMON_OK) {
+        make_directories_above(path);
+    }
+    return status;
 }
 
 resmon_status cli_output_add(resmon_monitor *monitor, const char *path)
 {
     resmon_sink_kind kind = {.struct_size = sizeof kind};
     struct cli_text text = {.text = NULL};
-    resmon_status status = resmon_sink_kind_of_file(path, &kind);
+    resmon_status status = kind_of(path, &kind);
     if (status == RESMON_OK) {
         cli_text_add(&text, kind.main, path);
         status = resmon_monitor_add(monitor, kind.name, text.text);
@@ -317,10 +402,12 @@ static bool write_text(const char *verb, const resmon_run *run, const char *path
 
 /* The package reads the run from a temporary run document beside the file.  If it fails, the
  * document stays, unless the run is in another file, too. */
-static bool write_parquet(const char *verb, const resmon_run *run, const char *path)
+static bool write_late(const char *verb, const resmon_run *run, const struct python_form *form,
+                       const char *path)
 {
-    char document[4096];
+    char document[4096], *file = document;
     bool is_elsewhere = strcmp(verb, "export") == 0;
+    make_directories_above(path);
     errno = ENAMETOOLONG;
     int length = snprintf(document, sizeof document, "%s.XXXXXX.json", path);
     int fd = length > 0 && (size_t)length < sizeof document ? mkstemps(document, 5) : -1;
@@ -330,7 +417,7 @@ static bool write_parquet(const char *verb, const resmon_run *run, const char *p
     }
     (void)close(fd);
     bool is_saved = cli_output_write(verb, run, document, "json");
-    bool is_written = is_saved && make_parquet(verb, document, path);
+    bool is_written = is_saved && write_by_python(verb, form, &file, 1, path, NULL);
     if (!is_saved || is_written || is_elsewhere) {
         (void)unlink(document);
     } else {
@@ -346,10 +433,11 @@ bool cli_output_write(const char *verb, const resmon_run *run, const char *path,
     if (format == NULL && ends_in(path, ".txt")) {
         return write_text(verb, run, path);
     }
-    if (format != NULL ? strcmp(format, "parquet") == 0 : is_parquet(path)) {
-        return write_parquet(verb, run, path);
+    const struct python_form *by_python = python_form_of(path, format);
+    if (by_python != NULL) {
+        return write_late(verb, run, by_python, path);
     }
-    resmon_status status = format != NULL ? RESMON_OK : resmon_sink_kind_of_file(path, &kind);
+    resmon_status status = format != NULL ? RESMON_OK : kind_of(path, &kind);
     if (status == RESMON_OK) {
         cli_text_add(&text, "", path); /* the main option: a path, for Prometheus a directory */
         status = resmon_run_export(run, kind.name, text.text);

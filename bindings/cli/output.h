@@ -15,6 +15,8 @@
 #include <resmon/monitor.h>
 #include <resmon/run.h>
 
+#include "arguments.h"
+
 /* ---- runs ---- */
 
 /** Whether a file is written by the command when the run is over, and not by a sink: "run.txt" (the
@@ -58,6 +60,10 @@ resmon_run *cli_runs_median(char **words, size_t count);
 #define CLI_STORE_DIRECTORY  ".resmon"
 #define CLI_STORE_PATH_BYTES 512U
 
+/** Whether the files of -o have one of these endings (NULL after the last), or none.  False, and a
+ * message: one has another. */
+bool cli_output_may_end(const struct cli_arguments *arguments, const char *const *endings);
+
 /** Path of the file for a saved name; creates its directory.  False, and a message: the name is
  * invalid, or the directory cannot be created. */
 bool cli_store_make(const char *verb, const char *name, char path[CLI_STORE_PATH_BYTES]);
@@ -88,11 +94,13 @@ bool cli_result_print(const struct cli_result *result);
 
 /* ---- by the Python package ---- */
 
-/** "report.pdf". */
-bool cli_python_is_pdf(const char *path);
+/** "report.pdf" and "plot.png": what the Python package makes for people. */
+bool cli_python_shows(const char *path);
 
-/** Writes a PDF report of the runs in files.  False, and a message: it cannot be written. */
-bool cli_python_write_pdf(char *const *files, size_t count, const char *path);
+/** Writes it from the runs in files, with charts of more metrics (`plots`, with commas; NULL:
+ * none).  False, and a message: it cannot be written. */
+bool cli_python_show(const char *verb, char *const *files, size_t count, const char *path,
+                     const char *plots);
 
 /** Adds the runs in files and directories to the dataset in a directory.  False, and a message:
  * that failed. */

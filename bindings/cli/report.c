@@ -70,7 +70,8 @@ static bool write_page(const struct cli_arguments *arguments, const char *path, 
 {
     const resmon_page_options options = {.struct_size = sizeof options,
                                          .form = strcmp(form, "html") == 0 ? RESMON_PAGE_HTML
-                                                                           : RESMON_PAGE_MARKDOWN};
+                                                                           : RESMON_PAGE_MARKDOWN,
+                                         .plots = cli_value(arguments, "plot")};
     const size_t count = arguments->word_count;
     resmon_run **runs = cli_output_load_all("report", arguments->words, count);
     if (runs == NULL) {
@@ -82,24 +83,50 @@ static bool write_page(const struct cli_arguments *arguments, const char *path, 
     return is_well;
 }
 
+/* Writes the report to a file, in the form of its ending. */
+static int write_output(const struct cli_arguments *arguments, double width, const char *output)
+{
+    const char *form = cli_output_form(output);
+    bool is_page = form != NULL && (strcmp(form, "html") == 0 || strcmp(form, "markdown") == 0);
+    bool is_well;
+    if (cli_python_shows(output)) {
+        is_well = cli_python_show("report", arguments->words, arguments->word_count, output,
+                                  cli_value(arguments, "plot"));
+    } else {
+        is_well =
+            is_page ? write_page(arguments, output, form) : write_file(arguments, width, output);
+    }
+    return is_well ? 0 : CLI_FAILED;
+}
+
+/* Whether the report has charts, if some are wanted. */
+static bool may_plot(const struct cli_arguments *arguments, const char *output)
+{
+    const char *form = output != NULL ? cli_output_form(output) : NULL;
+    bool has_charts =
+        (form != NULL && strcmp(form, "html") == 0) || (output != NULL && cli_python_shows(output));
+    if (cli_has(arguments, "plot") && !has_charts) {
+        cli_say("report", "--plot draws charts: with -o FILE.html, .pdf, .png or .svg");
+        return false;
+    }
+    return true;
+}
+
 int cli_report(const struct cli_arguments *arguments)
 {
+    static const char *const endings[] = {".html", ".htm", ".md",  ".markdown", ".txt",
+                                          ".pdf",  ".png", ".svg", NULL};
     double width = 0.0;
     const char *output = cli_value(arguments, "output");
-    const char *form = output != NULL ? cli_output_form(output) : NULL;
     if (!cli_needs_words(arguments, 1, (size_t)-1) ||
         !cli_number(arguments, "width", RESMON_REPORT_LEAST_WIDTH, 1000, &width)) {
         return cli_wrong(arguments->command);
     }
-    if (output != NULL && cli_python_is_pdf(output)) {
-        return cli_python_write_pdf(arguments->words, arguments->word_count, output) ? 0
-                                                                                     : CLI_FAILED;
-    }
-    if (form != NULL && (strcmp(form, "html") == 0 || strcmp(form, "markdown") == 0)) {
-        return write_page(arguments, output, form) ? 0 : CLI_FAILED;
+    if (!cli_output_may_end(arguments, endings) || !may_plot(arguments, output)) {
+        return CLI_USAGE;
     }
     if (output != NULL) {
-        return write_file(arguments, width, output) ? 0 : CLI_FAILED;
+        return write_output(arguments, width, output);
     }
     bool is_well = report_all(arguments, width, stdout);
     return cli_print("report", "") && is_well ? 0 : CLI_FAILED;

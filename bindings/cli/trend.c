@@ -145,7 +145,11 @@ static bool add_all(const struct cli_arguments *arguments, struct trend *trend)
 
 int cli_trend(const struct cli_arguments *arguments)
 {
+    static const char *const endings[] = {".html", ".htm", ".json", ".txt", NULL};
     struct trend trend = {.count = 0};
+    if (!cli_output_may_end(arguments, endings)) {
+        return CLI_USAGE;
+    }
     if (resmon_trend_new(&trend.trend) != RESMON_OK) {
         return CLI_FAILED;
     }
