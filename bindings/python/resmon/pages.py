@@ -92,13 +92,16 @@ class Page:
         self.all = Part(data["all"]) if "all" in data else None
 
 
-def page_of(runs, parts=0, title=None):
-    """Returns the page about runs, or some parts of it."""
-    options = _abi.PageOptions(title=encoded(title, "title"), form=_abi.PAGE_DATA, parts=parts)
+def _options(form, title, plots, **more):
+    return _abi.PageOptions(title=encoded(title, "title"), form=form, plots=encoded(",".join(plots), "plots") or None, **more)
+
+
+def page_of(runs, parts=0, title=None, plots=()):
+    """Returns the page about runs, or some parts of it; ``plots``: metrics that get a chart besides."""
+    options = _options(_abi.PAGE_DATA, title, plots, parts=parts)
     return Page(json.loads(take_text(lib.report_page, handles_of(runs), len(runs), byref(options))))
 
 
-def save(runs, path, form=_abi.PAGE_HTML, title=None):
+def save(runs, path, form=_abi.PAGE_HTML, title=None, plots=()):
     """Writes the page to a file."""
-    options = _abi.PageOptions(title=encoded(title, "title"), form=form)
-    lib.report_save(handles_of(runs), len(runs), byref(options), encoded(path, "path"))
+    lib.report_save(handles_of(runs), len(runs), byref(_options(form, title, plots)), encoded(path, "path"))

@@ -2,7 +2,9 @@
 """Plots of a run: CPU, memory, read and write over time, tags as vertical labels, and further panels with data."""
 from __future__ import annotations
 
+import difflib
 import math
+from collections import namedtuple
 
 from . import human, views
 from .errors import ArgumentError
@@ -36,6 +38,8 @@ def _split(unit):
 PANELS = _panels()
 _ALWAYS = ("cpu", "memory", "read", "write")
 _MORE = ("energy", "gpu", "gpu_memory")
+_MOST_LINES = 8   # of a panel; more are a band
+_MOST_BESIDE = 5  # names beside the title
 
 
 class Plot:
@@ -52,23 +56,68 @@ class Plot:
         return f"<resmon plot: {', '.join(self.axes)}>"
 
 
+class _Group(namedtuple("_Group", "label row members")):
+    """What a label stands for: a metric of one or several instances, devices or nodes, as (name, column) each."""
+
+    __slots__ = ()
+
+
 def _finite(values):
     return any(math.isfinite(value) for value in values)
 
 
-def _lines(run, panel):
-    """Returns the lines of a panel that have values: (name, column, row of the table of views)."""
-    found, columns = [], {}
+def _by_metric(run):
+    """Returns {metric: {label: [(name, column)]}}: the label is "", but of what a node has only for each of its parts.
+
+    The name is the instance's; in a merged run that of the node.
+    """
+    found, apart, nodes = {}, {}, {node.name for node in run.nodes}
     for column in run.columns:
-        columns.setdefault(column.metric, []).append(column)
-    for alternatives in PANELS[panel][3]:
+        part, bracket, node = column.instance.partition("[")
+        if not nodes or column.instance in nodes:
+            found.setdefault(column.metric, {}).setdefault("", []).append((column.instance, column.name))
+        elif bracket and node[:-1] in nodes:
+            apart.setdefault(column.metric, {}).setdefault(part, []).append((node[:-1], column.name))
+    return {**apart, **found}
+
+
+def _series_of(column):
+    """Returns (unit, divisor, series) of a metric that has no panel: of counters what they grow by in a second."""
+    if not column.is_counter:
+        return column.unit, 1, "value"
+    return {"s": ("%", 0.01, "mean"), "J": ("W", 1, "mean"), "1": ("/s", 1, "mean")}.get(
+        column.unit, (column.unit + "/s", 1, "mean"))
+
+
+def _panel(run, name):
+    """Returns a panel by its name, or that of a metric or column of the run; None: the run has none of this name."""
+    if name in PANELS:
+        return PANELS[name]
+    column = next((one for one in run.columns if name in (one.metric, one.name)), None)
+    if column is None:
+        return None
+    unit, divisor, series = _series_of(column)
+    row = views.View("plot", name, column.metric, "", unit, "", divisor, series, 0, column.level, column.unit, "")
+    return (name, *_split(unit), [[row]])
+
+
+def _groups(run, name, panel, columns):
+    """Returns the groups of a panel that have values."""
+    found = []
+    for alternatives in panel[3]:
         row = next((row for row in alternatives if row.metric in columns), None)
-        for column in columns[row.metric] if row else ():
-            if _finite(run.series(column.name, "last")):
-                name = " ".join(filter(None, (row.label, column.instance)))
-                found.append((name or row.metric, column.name, row))
-    if panel in ("cpu", "memory") and len(found) == 2 and _has_no_children(run):
-        del found[1]
+        parts = columns[row.metric] if row else {}
+        if row and name not in (*PANELS, row.metric):
+            parts = {"": [("", name)]}  # one column
+        for part, members in parts.items():
+            members = [one for one in members if _finite(run.series(one[1], "last"))]
+            if members:
+                found.append(_Group(" ".join(filter(None, (row.label, part))), row, members))
+    if name in ("cpu", "memory") and len(found) == 2:
+        if run.nodes:
+            del found[0]  # the processes of a job, with their children
+        elif _has_no_children(run):
+            del found[1]
     return found
 
 
@@ -122,22 +171,80 @@ def _scaled(run, name, row, series):
     return [value / row.divisor for value in run.series(name, series)]
 
 
-def _draw_lines(axes, run, panel, lines):
-    times = run.times
-    for number, (label, name, row) in enumerate(lines):
-        # Energy counters, and models of it, move in steps that may be longer than the time between samples.
-        if row.is_power:
-            points = power(times, run.series(name, "last"))
-        else:
-            points = _bridged(times, _scaled(run, name, row, row.series))
-        line, = axes.plot(*points, label=label, linewidth=1.4, zorder=3 - number * 0.01)
-        if run.info.stride > 1 and not row.is_power:
-            low, high = (_scaled(run, name, row, series) for series in ("min", "max"))
-            axes.fill_between(times, low, high, color=line.get_color(), alpha=0.18, linewidth=0)
-    title, _, _, _ = PANELS[panel]
+def _points(run, row, name):
+    # Energy counters, and models of it, move in steps that may be longer than the time between samples; the rows of a
+    # merged run are longer than the steps.
+    if row.is_power and not run.nodes:
+        return power(run.times, run.series(name, "last"))
+    return _bridged(run.times, _scaled(run, name, row, row.series))
+
+
+def _draw_each(axes, run, groups):
+    """Draws a line for each member."""
+    number = 0
+    for group in groups:
+        for name, column in group.members:
+            row = group.row
+            label = " ".join(filter(None, (group.label, name)))
+            line, = axes.plot(*_points(run, row, column), label=label or row.metric, linewidth=1.4, zorder=3 - number * 0.01)
+            number += 1
+            if run.info.stride > 1 and not row.is_power:
+                low, high = (_scaled(run, column, row, series) for series in ("min", "max"))
+                axes.fill_between(run.times, low, high, color=line.get_color(), alpha=0.18, linewidth=0)
+    return [] if number == 1 and not groups[0].members[0][0] and groups[0].label in ("process", "") else axes.get_lines()
+
+
+def _known(values):
+    return sorted(value for value in values if math.isfinite(value))
+
+
+def _middle(values):
+    return values[len(values) // 2] if len(values) % 2 else (values[len(values) // 2 - 1] + values[len(values) // 2]) / 2
+
+
+def _outliers(means):
+    """Returns the members whose mean is far from that of the others: the highest and the lowest one, at most.
+
+    Far is more than 4 times the median distance from the median, and more than a tenth of the median.
+    """
+    known = sorted((mean, name) for name, mean in means.items() if math.isfinite(mean))
+    if len(known) < 3:
+        return []
+    middle = _middle([mean for mean, _ in known])
+    bound = max(4 * _middle(sorted(abs(mean - middle) for mean, _ in known)), 0.1 * abs(middle))
+    return [name for mean, name in (known[-1], known[0]) if abs(mean - middle) > bound]
+
+
+def _draw_band(axes, run, group, number):
+    """Draws the range over the members, their median, and the members that are far from it by name."""
+    values = {name: _scaled(run, column, group.row, group.row.series) for name, column in group.members}
+    rows = [_known(row) for row in zip(*values.values())]
+    times, colour = run.times, f"C{number % 10}"
+    low, middle, high = ([pick(row) if row else math.nan for row in rows] for pick in (min, _middle, max))
+    axes.fill_between(times, low, high, color=colour, alpha=0.18, linewidth=0)
+    axes.plot(*_bridged(times, middle), color=colour, linewidth=1.6, zorder=3, label=group.label or "median")
+    known = {name: _known(series) for name, series in values.items()}
+    for place, name in enumerate(_outliers({name: sum(one) / len(one) for name, one in known.items() if one})):
+        axes.plot(*_bridged(times, values[name]), color=colour, linewidth=1.0, zorder=2.9, linestyle=("--", ":")[place],
+                  label=" ".join(filter(None, (group.label, name))))
+
+
+def _draw_groups(axes, run, title, groups):
+    if sum(len(group.members) for group in groups) <= _MOST_LINES:
+        handles = _draw_each(axes, run, groups)
+    else:
+        for number, group in enumerate(groups):
+            _draw_band(axes, run, group, number)
+        handles = axes.get_lines()
+        what = "nodes" if run.nodes else "instances"
+        title += f": median and range of {max(len(group.members) for group in groups)} {what}"
     axes.set_title(title, fontsize=10, loc="left")
-    if len(lines) > 1 or lines[0][0] not in ("process", ""):
-        legend = axes.legend(fontsize=8, frameon=False, loc="lower right", bbox_to_anchor=(1.0, 0.985), ncols=len(lines),
+    if len(handles) > _MOST_BESIDE or run.nodes:
+        axes.margins(y=0.3)  # room for names above the lines
+        axes.legend(handles=handles, fontsize=7, framealpha=0.7, edgecolor="none", loc="upper right", ncols=2,
+                    borderaxespad=0.2, columnspacing=1.2, handlelength=1.4)
+    elif handles:
+        legend = axes.legend(fontsize=8, frameon=False, loc="lower right", bbox_to_anchor=(1.0, 0.985), ncols=len(handles),
                              borderaxespad=0, columnspacing=1.2, handlelength=1.2)
         legend.set_in_layout(False)  # it is to take nothing of the width of the panel
 
@@ -200,17 +307,23 @@ def _draw_timeline(axes, run):
                     ncols=3 if max(map(len, colours)) < 36 else 2, borderaxespad=0, columnspacing=1.2, handlelength=0.9)
 
 
+def _no_panel(run, name):
+    known = (*PANELS, "scopes", *sorted({column.metric for column in run.columns}))
+    near = difflib.get_close_matches(str(name), known, 5, 0.5) or [one for one in known if str(name).split(".")[0] in one][:5]
+    return ArgumentError(f"the run has no metric {name!r}; " + (f"similar ones are {', '.join(near)}" if near else
+                         f"the panels are {', '.join((*PANELS, 'scopes'))}"))
+
+
 def _chosen(run, panels):
-    """Returns the panels to draw, with their lines."""
-    unknown = [panel for panel in panels if not isinstance(panel, str) or panel not in PANELS and panel != "scopes"]
-    if unknown:
-        raise ArgumentError(f"there is no panel {unknown[0]!r}; the panels are {', '.join((*PANELS, 'scopes'))}")
-    names = panels or (*_ALWAYS, *_MORE, "scopes")
-    found = []
-    for name in names:
-        lines = None if name == "scopes" else _lines(run, name)
-        if lines or (name == "scopes" and len(run.events)) or name in (panels or _ALWAYS):
-            found.append((name, lines))
+    """Returns the panels to draw: (name, panel, groups); of scopes the name alone."""
+    columns, found = _by_metric(run), []
+    for name in panels or (*_ALWAYS, *_MORE, "scopes"):
+        panel = _panel(run, name) if isinstance(name, str) and name != "scopes" else None
+        if panel is None and name != "scopes":
+            raise _no_panel(run, name)
+        groups = _groups(run, name, panel, columns) if panel else []
+        if groups or (name == "scopes" and len(run.events)) or name in (panels or _ALWAYS):
+            found.append((name, panel, groups))
     return found
 
 
@@ -238,11 +351,15 @@ def plot(run: Recorded, *panels: str | Sequence[str], title: str | None = None, 
 
         resmon.plot(run)
         resmon.plot(run, "cpu", "energy").save("plot.png")
+        resmon.plot(run, "gpu.temp", "proc.threads")
 
-    ArgumentError: there is no such panel. MissingPackage: without matplotlib.
+    A merged run has a line for each node; more than eight nodes are a band from the lowest to the highest, with their
+    median, and those far from it by name. ArgumentError: there is no such panel or metric. MissingPackage: without
+    matplotlib.
 
     :param panels: names: "cpu", "memory", "read", "write", "energy", "gpu", "gpu_memory", "network", "node_cpu",
-        "node_memory", "scopes". Default: the first four, and energy, GPUs and scopes if measured
+        "node_memory", "scopes", or any metric or column of the run. Default: the first four, and energy, GPUs and
+        scopes if measured
     :param title: default: the name of the run and its host
     :param tags: whether tags are drawn
     :param figsize: width and height in inches; default: by the number of panels
@@ -253,20 +370,20 @@ def plot(run: Recorded, *panels: str | Sequence[str], title: str | None = None, 
     if len(panels) == 1 and isinstance(panels[0], (list, tuple)):
         panels = tuple(panels[0])
     chosen = _chosen(run, panels)
-    figure, cells = _cells(pyplot, [name for name, _ in chosen], figsize)
+    figure, cells = _cells(pyplot, [name for name, _, _ in chosen], figsize)
     span = max(run.info.duration_s, run.times[-1] if run.times else 0, 1e-9)
     shown = {}
-    for axes, (name, lines) in zip(cells, chosen):
+    for axes, (name, panel, groups) in zip(cells, chosen):
         shown[name] = axes
         if name == "scopes":
             _draw_timeline(axes, run)
-        elif lines:
-            _draw_lines(axes, run, name, lines)
+        elif groups:
+            heading, unit, per, _ = panel
+            _draw_groups(axes, run, heading, groups)
             axes.set_ylim(0, max(axes.get_ylim()[1], 1e-9))
-            _, unit, per, _ = PANELS[name]
             _ticks(ticker, axes.yaxis, unit, per)
         else:
-            axes.set_title(PANELS[name][0], fontsize=10, loc="left")
+            axes.set_title(panel[0], fontsize=10, loc="left")
             axes.set_yticks([])
             axes.text(0.5, 0.5, "not measured", ha="center", va="center", transform=axes.transAxes, color="0.5")
         axes.set_xlim(0, span)

@@ -3,11 +3,13 @@
 
 Figures are made without pyplot, and the caller's settings are restored: a notebook's own figures are not changed.
 """
+import functools
 import math
 import textwrap
 import warnings
+from datetime import datetime, timedelta, timezone
 
-from . import human
+from . import human, views
 from ._library import version
 from .frames import wanted
 from .pages import Share, Table
@@ -15,6 +17,7 @@ from .pages import Share, Table
 _WIDTH, _HEIGHT = 8.27, 11.69  # inches
 _LEFT, _RIGHT, _TOP, _BOTTOM = 0.075, 0.925, 0.95, 0.055
 _WHOLE = (_RIGHT - _LEFT) * _WIDTH
+_LEAST_WIDE = 1.3  # inches for a column of long text
 _LABEL = 0.09  # of the page, for the labels of answers
 _SOFT, _ACCENT = "#56606e", "#0072b2"
 _COLOURS = ("#0072b2", "#d55e00", "#5f8f7b", "#8a5fb0", "#b58900", "#2aa6c9", "#c2528b", "#6b7280")
@@ -41,8 +44,8 @@ def _cut(text, points, width):
 class _Document:
     """Pages that are filled from top to bottom."""
 
-    def __init__(self, pages, figure_type, title):
-        self._pages, self._figure_type, self._title = pages, figure_type, title
+    def __init__(self, pages, figure_type, title, header):
+        self._pages, self._figure_type, self._title, self._header = pages, figure_type, title, header
         self.figure, self._y, self._number = None, 0.0, 0
 
     def new_page(self):
@@ -52,6 +55,7 @@ class _Document:
         self.figure = self._figure_type(figsize=(_WIDTH, _HEIGHT))
         self._y = _TOP
         self.figure.text(_LEFT, 0.03, _plain(_cut(self._title, 7, 5)), size=7, color=_SOFT)
+        self.figure.text(_LEFT, _TOP + 0.015, _plain(_cut(self._header, 7, _WHOLE)), size=7, color=_SOFT)
         self.figure.text(_RIGHT, 0.03, f"resmon {version} \u00b7 {self._number}", size=7, color=_SOFT, ha="right")
 
     def finish(self):
@@ -197,7 +201,8 @@ def _wanted_widths(table, cells, size):
 def _parts(table, size):
     """Splits a table into tables that fit the page, each with the first column."""
     widths = _wanted_widths(table, [[_cell_text(cell) for cell in row] for row in table.rows], size)
-    if table.wide or len(widths) < 3 or sum(widths) <= _WHOLE:
+    widths = [max(width, _LEAST_WIDE) if index in table.wide else width for index, width in enumerate(widths)]
+    if len(widths) < 3 or sum(widths) <= _WHOLE:
         return [table]
     spans, used = [[]], widths[0]
     for index in range(1, len(widths)):
@@ -206,8 +211,13 @@ def _parts(table, size):
             used = widths[0]
         spans[-1].append(index)
         used += widths[index]
-    return [Table(table.key, table.title, [table.headers[i] for i in (0, *span)], [[row[i] for i in (0, *span)] for row in table.rows],
-                  1 + sum(i < table.left for i in span)) for span in spans]
+    return [_part(table, (0, *span)) for span in spans]
+
+
+def _part(table, span):
+    """Returns the columns of a table that have these numbers."""
+    return Table(table.key, table.title, [table.headers[i] for i in span], [[row[i] for i in span] for row in table.rows],
+                 sum(i < table.left for i in span), [place for place, i in enumerate(span) if i in table.wide])
 
 
 def _widths(table, cells, size):
@@ -313,11 +323,74 @@ def _chart_pages(document, described, seconds, tags=(), offsets=None):
         document.down(height + legend + 0.66)
 
 
+# ---- nodes of a job -------------------------------------------------------------------------------
+
+
+def _maps(run):
+    """Returns (title, note, unit, values by node and row) of the metrics of each node that the library's page shows."""
+    columns = {column.name for column in run.columns}
+    parts = {}
+    for column in run.columns:
+        if column.level == "job":
+            parts.setdefault(column.metric, []).append(column.instance)
+    for group in views.groups("job"):
+        title, unit = views.head("job", group)
+        row = next((row for row in views.rows("job", group) if row.metric in parts), None)
+        for part in parts[row.metric] if row else ():
+            names = [f"{row.metric}[{part}[{node.name}]]" if part else f"{row.metric}[{node.name}]" for node in run.nodes]
+            values = [[value / row.divisor for value in run.series(name, "mean")] if name in columns else
+                      [math.nan] * len(run.times) for name in names]
+            if any(value > 0 for series in values for value in series):
+                yield title, part or row.label, unit, values
+
+
+def _key_text(unit, value, _):
+    return _short(human.text_of(value, unit)) if value else "0"
+
+
+def _map_pages(document, run):
+    """Adds a heat map of nodes and times for each metric."""
+    nodes = [node.name for node in run.nodes]
+    height = min(max(len(nodes) * 0.13, 0.6), 2.6)
+    for title, note, unit, values in _maps(run):
+        y = document.room(height + 0.6)
+        document.figure.text(_LEFT, y, _plain(title), size=9, weight="bold", va="top")
+        beside = _LEFT + (len(title) * 9 * 0.64 / 72 + 0.2) / _WIDTH
+        document.figure.text(beside, y - 0.02 / _HEIGHT, _plain(f"{note}; each node over time"), size=7, color=_SOFT, va="top")
+        axes = document.figure.add_axes((_LEFT + 0.1, y - (0.25 + height) / _HEIGHT, _RIGHT - _LEFT - 0.2, height / _HEIGHT))
+        most = max(value for series in values for value in series if value == value)
+        image = axes.imshow(values, aspect="auto", interpolation="nearest", cmap="viridis", vmin=0,
+                            vmax=max(most, 100 if unit == "%" else 0), extent=(0, run.times[-1], len(nodes), 0))
+        named = range(len(nodes)) if len(nodes) <= 20 else (0, len(nodes) - 1)
+        axes.set_yticks([place + 0.5 for place in named], [_plain(_cut(nodes[place], 6.5, 0.9)) for place in named])
+        axes.tick_params(labelsize=6.5, colors=_SOFT, length=0)
+        axes.xaxis.set_major_formatter(lambda value, _: _time_text(value, run.times[-1]))
+        key = document.figure.add_axes((_RIGHT - 0.09, y - (0.25 + height) / _HEIGHT, 0.012, height / _HEIGHT))
+        bar = document.figure.colorbar(image, cax=key, format=functools.partial(_key_text, unit))
+        bar.ax.tick_params(labelsize=6, colors=_SOFT, length=0)
+        bar.outline.set_visible(False)
+        document.down(height + 0.6)
+
+
+def _header(run):
+    """Returns the line above each page of a job: its id, user, nodes and dates; of another run ""."""
+    job = run.facts.get("job") or {}
+    if "id" not in job:
+        return ""
+    start = datetime.fromtimestamp(run.info.start_realtime_ns / 1e9, timezone.utc)
+    end = start + timedelta(seconds=run.info.duration_s)
+    nodes = [node.name for node in run.nodes]
+    parts = [f"job {job['id']}", job.get("name"), job.get("user"),
+             f"{len(nodes)} nodes ({nodes[0]} to {nodes[-1]})" if len(nodes) > 4 else ", ".join(nodes),
+             f"{start:%Y-%m-%d %H:%M:%S} to {end:%Y-%m-%d %H:%M:%S} UTC"]
+    return "  \u00b7  ".join(str(part) for part in parts if part)
+
+
 # ---- the document ---------------------------------------------------------------------------------
 
 
-def _add_run(document, run, title, has_figures):
-    """Adds headline, charts and tables of one run."""
+def _add_run(document, run, title, has_figures, source):
+    """Adds headline, charts and tables of one run; ``source`` is the run itself."""
     document.new_page()
     document.text(title, 16, weight="bold")
     document.text("  \u00b7  ".join(run.meta), 8.5, _SOFT)
@@ -329,6 +402,8 @@ def _add_run(document, run, title, has_figures):
         document.table(scopes)
     document.down(0.2)
     _chart_pages(document, run.charts, run.seconds, run.tags)
+    if source.nodes and source.times:
+        _map_pages(document, source)
     if run.quiet:
         document.text(f"Measured, and nothing throughout: {', '.join(run.quiet)}.", 7.5, _SOFT)
     for table in run.tables:
@@ -355,8 +430,8 @@ def _add_combined(document, page, title):
             document.table(table, 6.5)
 
 
-def write(page, title, file):
-    """Writes the document to a binary file."""
+def write(page, title, file, runs):
+    """Writes the document about the runs to a binary file."""
     need_matplotlib()
     from matplotlib import style
     from matplotlib.backends.backend_pdf import PdfPages
@@ -364,13 +439,13 @@ def write(page, title, file):
     with warnings.catch_warnings(), style.context("default"):
         warnings.filterwarnings("ignore", message="Glyph .* missing")  # a box is drawn instead
         with PdfPages(file, metadata={"Title": title, "Creator": f"resmon {version}"}) as pages:
-            document = _Document(pages, Figure, title)
+            document = _Document(pages, Figure, title, _header(runs[0]) if page.all is None else "")
             if page.all is None:
-                _add_run(document, page.runs[0], title, True)
+                _add_run(document, page.runs[0], title, True, runs[0])
             else:
                 _add_combined(document, page, title)
-                for run in page.runs[:_MAX_DETAILED]:
-                    _add_run(document, run, run.label, False)
+                for run, source in zip(page.runs[:_MAX_DETAILED], runs):
+                    _add_run(document, run, run.label, False, source)
                 if len(page.runs) > _MAX_DETAILED:
                     document.text(f"Pages of their own for the first {_MAX_DETAILED} of {len(page.runs)}; the HTML report "
                                   "has all of them.", 8, _SOFT)

@@ -36,7 +36,8 @@ def _runs_of(runs: Any) -> list[Run]:
     return found
 
 
-def report(runs: Recorded | Path | Sequence[Recorded | Path], path: Path, *, title: str | None = None) -> None:
+def report(runs: Recorded | Path | Sequence[Recorded | Path], path: Path, *, title: str | None = None,
+           plots: Sequence[str] = ()) -> None:
     """Writes a report for people: resource use over time and by phase, energy, and what is not known.
 
     ::
@@ -52,6 +53,7 @@ def report(runs: Recorded | Path | Sequence[Recorded | Path], path: Path, *, tit
         ".md": Markdown, without charts. The file is replaced atomically. "%p", "%h", "%j", "%r" become process, host,
         job and rank, but not in the path of a PDF
     :param title: default: the name of the run and its host
+    :param plots: metrics that get a chart besides: ``["gpu.temp", "proc.threads"]``. NotFoundError: no run has one of them
     """
     target = os.fsdecode(os.fspath(path))
     ending = os.path.splitext(target)[1].lower()
@@ -63,8 +65,8 @@ def report(runs: Recorded | Path | Sequence[Recorded | Path], path: Path, *, tit
     from . import pages
     found, title = _runs_of(runs), None if title is None else str(title)
     if ending != ".pdf":
-        pages.save(found, target, _FORMS[ending], title)
+        pages.save(found, target, _FORMS[ending], title, plots)
         return
-    page = pages.page_of(found, title=title)
+    page = pages.page_of(found, title=title, plots=plots)
     with written(target) as (file, _):
-        report_pdf.write(page, page.title, file)
+        report_pdf.write(page, page.title, file, found)

@@ -276,6 +276,41 @@ def test_perfmon_of_a_run():
     assert "memory_bw" not in host
 
 
+def node_of_job(index, factor=1):
+    """The run on a node of a job, with other values of its energy."""
+    def change(content):
+        content["machine"]["host_name"] = f"n{index}"
+        content["job"] = {"system": "slurm", "id": "7", "node_index": index, "rank": index}
+        del content["summary"]  # the library computes it, also of the ports
+        for column, series in zip(content["columns"], content["series"]["columns"]):
+            if column["metric"] == "energy.zone":
+                series.update({kind: [value and value * factor for value in values] for kind, values in series.items()})
+    return merged_run(change)
+
+
+def test_perfmon_of_a_job():
+    runs = [node_of_job(0), node_of_job(1, 3)]
+    job, apart = formats.write([resmon.merge(*runs)], "perfmon"), formats.write(runs, "perfmon")
+    assert job["host_names"] == apart["host_names"] == ["n0", "n1"]
+    for name in ("n0", "n1"):
+        own, wanted = job[name], apart[name]
+        assert set(own) - {"resmon_start"} == set(wanted) - {"resmon_start"}
+        assert own["rapl_powercap"]["package-0"][-1] == pytest.approx(wanted["rapl_powercap"]["package-0"][-1], rel=1e-6)
+        assert own["ib_io_counters"]["port_xmit_data"][-1] == pytest.approx(wanted["ib_io_counters"]["port_xmit_data"][-1])
+        assert own["num_threads"][-1] == wanted["num_threads"][-1]
+        assert len(own["cpu_percent"]) == len(own["time_stamps"])
+    energies = [job[name]["rapl_powercap"]["package-0"][-1] for name in ("n0", "n1")]
+    assert energies[1] == pytest.approx(3 * energies[0], rel=1e-6)
+
+
+def test_perf_reports_of_a_job():
+    job = formats.write([resmon.merge(node_of_job(0), node_of_job(1))], "perf_reports")
+    alone = formats.write([node_of_job(1)], "perf_reports")["1"]
+    assert list(job) == ["0", "1"]
+    assert job["1"][-1]["net_io_ext_sent_mb"] == alone[-1]["net_io_ext_sent_mb"]
+    assert job["1"][-1]["mem_percent"] == pytest.approx(alone[-1]["mem_percent"], rel=0.05)
+
+
 def test_perfmon_of_a_run_with_children_has_no_value_of_the_process_alone():
     def change(content):
         place = next(i for i, column in enumerate(content["columns"]) if column["metric"] == "tree.processes")

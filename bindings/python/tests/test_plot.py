@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: MIT
 """The figure of a run, drawn without a screen."""
+import copy
+import json
 import math
+from pathlib import Path
 
 import pytest
 from conftest import burn
@@ -118,6 +121,57 @@ def test_short_and_merged_runs(samples):
         drawn(monitor.plot())  # while it runs
     drawn(monitor.plot())
     assert (monitor.info.stride > 1) == (samples == 50)
+
+
+def job(count):
+    """A merged run of nodes, of which the last one has four times the memory of the others."""
+    content = json.loads((Path(__file__).parent / "data" / "merged_run.json").read_text())
+    runs = []
+    for index in range(count):
+        node = copy.deepcopy(content)
+        node["machine"]["host_name"] = f"n{index}"
+        node["job"] = {"system": "slurm", "id": "7", "node_index": index, "rank": index}
+        for column, series in zip(node["columns"], node["series"]["columns"]):
+            factor = 4 if index == count - 1 else 1 + index / 1000
+            if column["metric"] == "tree.mem.rss":
+                series.update({kind: [value and value * factor for value in values] for kind, values in series.items()})
+        runs.append(resmon.parse(json.dumps(node)))
+    return resmon.merge(*runs)
+
+
+def labels(axes):
+    return [text.get_text() for text in axes.get_legend().get_texts()]
+
+
+def test_nodes_of_a_job():
+    merged = job(3)
+    plot = drawn(merged.plot("memory", "energy.zone"))
+    axes = plot.axes["memory"]
+    assert labels(axes) == ["with children n0", "with children n1", "with children n2"]
+    assert len({line.get_color() for line in axes.get_lines()}) == 3
+    shown = [y for _, y in zip(*axes.get_lines()[2].get_data()) if math.isfinite(y)]
+    assert shown == [y for y in merged.series("tree.mem.rss[n2]", "mean") if math.isfinite(y)]
+    assert "core-0 n1" in labels(plot.axes["energy.zone"]) or "package-0 n1" in labels(plot.axes["energy.zone"])
+
+
+def test_many_nodes_are_a_band():
+    merged = job(20)
+    axes = drawn(merged.plot("memory")).axes["memory"]
+    assert axes.get_title(loc="left").endswith("median and range of 20 nodes")
+    assert labels(axes) == ["with children", "with children n19"], "the node that is far from the others is named"
+    middle = sorted(merged.series(f"tree.mem.rss[n{node}]", "mean")[2] for node in range(20))
+    assert axes.get_lines()[0].get_ydata()[2] == pytest.approx((middle[9] + middle[10]) / 2)
+
+
+def test_any_metric(run):
+    plot = drawn(run.plot("proc.threads", "node.cpu.percent"))
+    assert list(plot.axes) == ["proc.threads", "node.cpu.percent"]
+    assert [y for y in plot.axes["proc.threads"].get_lines()[0].get_ydata() if math.isfinite(y)] == \
+        [y for y in run.series("proc.threads") if math.isfinite(y)]
+    column = next(column.name for column in run.columns if "[" in column.name)
+    assert len(drawn(run.plot(column)).axes[column].get_lines()) >= 1
+    with pytest.raises(resmon.ArgumentError, match="no metric 'proc.thread'; similar ones are proc.threads"):
+        run.plot("proc.thread")
 
 
 def test_loaded_run(run, tmp_path):

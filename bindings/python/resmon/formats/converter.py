@@ -217,6 +217,52 @@ def start_of(run, first_ns):
     return {START_KEY: start / 1e9} if start < first_ns else {}
 
 
+class _Column(NamedTuple):
+    metric: str
+    instance: str
+
+
+class NodeOfRun:
+    """A node of a merged run, with what the writers need of a run: its own columns, in the rows in which it was there."""
+
+    def __init__(self, run, node):
+        self.title, self.info, self._run = "%s, %s" % (run.title, node.name), run.info, run
+        ends = run._row_times()
+        start, end = node.start_s * 1e9, (node.start_s + node.duration_s) * 1e9
+        self._rows = [row for row, time in enumerate(ends) if (ends[row - 1] if row else 0) < end and time > start]
+        self.facts = {"machine": {"host_name": node.name, "memory_bytes": node.memory_bytes},
+                      "job": {"node_index": node.index} if node.index >= 0 else {},
+                      "settings": {"interval_ms": run.facts.get("settings", {}).get("merged_interval_ms")}}
+        parts, whole = {}, {}
+        for column in run.columns:
+            part, bracket, name = column.instance.partition("[")
+            if column.instance == node.name:
+                whole[column.metric] = {"": column.name}
+            elif bracket and name == node.name + "]":
+                parts.setdefault(column.metric, {})[part] = column.name
+        self._names = {**whole, **parts}  # of devices each for itself, not the sum
+
+    @property
+    def columns(self):
+        """The columns of the node, under the instances that it has itself."""
+        return [_Column(metric, instance) for metric, names in self._names.items() for instance in names]
+
+    def series(self, name, kind):
+        """Returns a column by its name on the node."""
+        metric, _, instance = name.partition("[")
+        values = self._run.series(self._names[metric][instance[:-1]], kind)
+        return [values[row] for row in self._rows]
+
+    def _row_times(self):
+        times = self._run._row_times()
+        return [times[row] for row in self._rows]
+
+
+def by_node(run):
+    """Returns a run for each node of a merged run that was observed; else the run alone."""
+    return [NodeOfRun(run, node) for node in run.nodes if node.duration_s >= 0] or [run]
+
+
 def instances(run, metric):
     """Returns the instances of a metric that the run has."""
     return [column.instance for column in run.columns if column.metric == metric]

@@ -5,7 +5,7 @@ A report is an object of the fields below and "timestamp"; MB are MiB there.  It
 report: between readings a level or a counter keeps its last one.
 """
 from ..errors import FormatError
-from .converter import (COUNTER, GAUGE, SHARE, START_KEY, Field, Table, document_of, expect, numbers, row_times, shown,
+from .converter import (COUNTER, GAUGE, SHARE, START_KEY, Field, Table, by_node, document_of, expect, numbers, row_times, shown,
                         start_of, times_of, values_of)
 
 _MIB = 1048576
@@ -109,5 +109,6 @@ def _nodes(runs):
 
 
 def write(runs):
-    """Returns the reports of each run, by its node."""
+    """Returns the reports of each run, and of each node of a merged run, by the number of the node."""
+    runs = [one for run in runs for one in by_node(run)]
     return dict(zip(_nodes(runs), map(_reports, runs)))

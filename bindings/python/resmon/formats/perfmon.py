@@ -8,8 +8,8 @@ number, and a run has more than one row in a second).  What is not measured is a
 CreateDataFrame makes NaN of both.  All hosts of a file have the same fields, else that reader moves their columns.
 """
 from ..errors import FormatError
-from .converter import (COUNTER, GAUGE, SHARE, START_KEY, Field, Table, document_of, expect, instances, number, numbers,
-                        row_times, shown, start_of, times_of, values_of)
+from .converter import (COUNTER, GAUGE, SHARE, START_KEY, Field, Table, by_node, document_of, expect, instances, number,
+                        numbers, row_times, shown, start_of, times_of, values_of)
 
 _USER_TIME = "user time only, of the processes that were alive at each sample"
 _UNDONE = "what perfmon had added to values of memory, I/O and InfiniBand is taken off"
@@ -44,8 +44,8 @@ FIELDS = (
     _own("memory_percent", "proc.mem.host_percent", "%", GAUGE),
     _tree("io_counters.read_bytes", "io.read_bytes", "B", COUNTER),
     _tree("io_counters.write_bytes", "io.write_bytes", "B", COUNTER),
-    _own("io_counters.read_count", "proc.io.read_count", "1", COUNTER),
-    _own("io_counters.write_count", "proc.io.write_count", "1", COUNTER),
+    _tree("io_counters.read_count", "io.read_count", "1", COUNTER),
+    _tree("io_counters.write_count", "io.write_count", "1", COUNTER),
     _net("net_io_counters.bytes_sent", "node.net.all.sent", "B"),
     _net("net_io_counters.bytes_recv", "node.net.all.recv", "B"),
     _net("net_io_counters.packets_sent", "node.net.all.packets_sent", "1"),
@@ -240,7 +240,8 @@ def _put(host, name, values):
 
 
 def write(runs):
-    """Returns the file of the runs, one host each."""
+    """Returns the file of the runs: a host for each, and for each node of a merged run."""
+    runs = [one for run in runs for one in by_node(run)]
     names, columns = _names(runs), [_host_values(run) for run in runs]
     for name, own in zip(names, columns):
         if not own:
