@@ -4,6 +4,7 @@
 All content of a file is checked, as it may come from any program or version; each error has its place in the file.  A run
 document that is made here has readings only: the library computes rates, resets and statistics.
 """
+import itertools
 import re
 import reprlib
 from datetime import datetime, timezone
@@ -17,6 +18,7 @@ GAUGE = "gauge"
 SHARE = "share"  # a gauge of the time since the reading before
 COUNTER = "counter"
 RATE = "rate"  # a counter; the file has its rate
+COUNTS = "counts"  # a counter; the file has its growth since the row before
 
 # Key for the start of the run, in seconds since 1970, in files that are written from a run whose first row is later.
 # The older tools ignore it.
@@ -140,7 +142,9 @@ def _start(table, where):
 def _readings(field, values, since_ns, is_ours):
     """Returns levels, or the growth of a counter: since the start in a file made of a run, else since the first value."""
     if field.kind == RATE:
-        return _growth(values, since_ns)
+        return _growth([None if value is None else value * field.scale / field.over for value in values], since_ns)
+    if field.kind == COUNTS:
+        return list(itertools.accumulate((value or 0) for value in values))
     if field.kind == COUNTER:
         base = 0 if is_ours else next((value for value in values if value is not None), 0)
         values = [None if value is None else value - base for value in values]
@@ -163,7 +167,7 @@ def _source_name(tool, field):
 
 
 def _column(tool, field):
-    kind = "counter" if field.kind in (COUNTER, RATE) else "gauge"
+    kind = "counter" if field.kind in (COUNTER, RATE, COUNTS) else "gauge"
     return {"metric": field.metric, "instance": field.instance, "unit": field.unit, "kind": kind, "level": field.level,
             "source": _source_name(tool, field)}
 

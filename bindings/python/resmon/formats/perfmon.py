@@ -1,15 +1,19 @@
 # SPDX-License-Identifier: MIT
-"""cpu_metrics.json of ska-sdp-perfmon.
+"""cpu_metrics.json, perf_metrics.json and nv_gpu_metrics.json of ska-sdp-perfmon.
 
     {"host_names": ["n1", ...], "n1": {"time_stamps": [...], ...}, ..., "sampling_frequency": s}
 
 A host has a list for each field, as long as its "time_stamps" (s since 1970; integers there, but its readers take any
 number, and a run has more than one row in a second).  What is not measured is an empty list, and a gap is null:
 CreateDataFrame makes NaN of both.  All hosts of a file have the same fields, else that reader moves their columns.
+perf_metrics.json has the counts of each interval, whose time is that of its beginning, and rates made of them ("derv_...").
+nv_gpu_metrics.json has a host for each GPU, "gpu-0.n1".  The last two are read, not written.
 """
+import re
+
 from ..errors import FormatError
-from .converter import (COUNTER, GAUGE, SHARE, START_KEY, Field, Table, by_node, document_of, expect, instances, number,
-                        numbers, row_times, shown, start_of, times_of, values_of)
+from .converter import (COUNTER, COUNTS, GAUGE, RATE, SHARE, START_KEY, Field, Table, by_node, document_of, expect,
+                        instances, number, numbers, row_times, shown, start_of, times_of, values_of)
 
 _USER_TIME = "user time only, of the processes that were alive at each sample"
 _UNDONE = "what perfmon had added to values of memory, I/O and InfiniBand is taken off"
@@ -82,6 +86,42 @@ _SUMMED_UP = (
     ("io_counters.read_count", "io_counters.write_count", "io_counters.read_bytes", "io_counters.write_bytes"),
 )
 
+# Of perf_metrics.json: a list for each event of a group.
+_EVENTS = {"cycles": "cycles", "instructions": "instructions", "cache-misses": "cache.misses",
+           "cache-references": "cache.references", "branches": "branches", "branch-misses": "branch.misses",
+           "context-switches": "context_switches", "cpu-migrations": "migrations"}
+_EVENT_GROUPS = ("hardware_events", "software_events", "L2", "L2cache", "L3", "L3cache", "FLOPS_SP", "FLOPS_DP")
+_DERIVED = "derv"  # how the names of rates begin
+
+
+def _event(group, name):
+    full = "%s.%s" % (group, name)
+    if name.startswith(_DERIVED):
+        return Field(full, "perfmon." + full, "1", GAUGE, "tree")
+    known = _EVENTS.get(name)
+    return Field(full, "perf." + known if known else "perf.event", "1", COUNTS, "tree", "" if known else name)
+
+
+def _gpu(name, metric, unit="%", kind=GAUGE, **more):
+    return Field(name, "gpu." + metric, unit, kind, "device", **more)
+
+
+# Of nv_gpu_metrics.json, in the units of NVML.
+GPU_FIELDS = (
+    _gpu("utilization_rates.gpu", "util"), _gpu("utilization_rates.memory", "mem_util"),
+    _gpu("encoder_util", "enc"), _gpu("decoder_util", "dec"),
+    _gpu("memory_used.gpu_memory", "mem.used", "B"), _gpu("memory_used.bar1_memory", "bar1.used", "B"),
+    _gpu("clock_info.graphics", "clock.graphics", "Hz", scale=10**6), _gpu("clock_info.sm", "clock.sm", "Hz", scale=10**6),
+    _gpu("clock_info.memory", "clock.mem", "Hz", scale=10**6),
+    # "sp" and "dp" of perfmon are errors of one bit, which are corrected, and of two
+    _gpu("ecc_errors.sp", "ecc.corrected", "1", COUNTER), _gpu("ecc_errors.dp", "ecc.uncorrected", "1", COUNTER),
+    _gpu("power_usage", "power", "W", over=1000), _gpu("violation", "throttle.any", "s", COUNTER, over=10**9),
+    _gpu("temperature", "temp", "C"), _gpu("fan_speed", "fan"), _gpu("num_procs", "processes", "1"),
+    # KB/s over 20 ms
+    _gpu("pci_thgpt.send", "pcie.sent", "B", RATE, scale=1000), _gpu("pci_thgpt.recv", "pcie.recv", "B", RATE, scale=1000),
+)
+_GPU_HOST = re.compile(r"gpu-([0-9]{1,4})\.(.+)", re.ASCII | re.DOTALL)
+
 _HEAD = ("host_names", "sampling_frequency")
 
 
@@ -93,7 +133,12 @@ def is_shape(document):
 # ---- reading -------------------------------------------------------------------------------
 
 
-def _known_fields(host, where):
+def _known_fields(host, where, gpu):
+    if gpu is not None:
+        return [field._replace(instance=gpu) for field in GPU_FIELDS]
+    if any(group in host for group in _EVENT_GROUPS):
+        return [_event(group, name) for group in _EVENT_GROUPS
+                for name in expect(host.get(group, {}), dict, "%s: %s" % (where, group))]
     domains = expect(host.get(_RAPL, {}), dict, "%s: %s" % (where, _RAPL))
     for instance in domains:
         if not isinstance(instance, str) or not 0 < len(instance) < 40:
@@ -110,12 +155,12 @@ def _find(host, name, where):
     return None if value is None else expect(value, list, "%s: %s" % (where, name))
 
 
-def _columns(host, rows, where):
+def _columns(host, rows, where, gpu=None):
     """Returns {field: values} of what the file has, cut or filled up as CreateDataFrame does."""
-    found = {field: _find(host, field.name, where) for field in _known_fields(host, where)}
+    found = {field: _find(host, field.name, where) for field in _known_fields(host, where, gpu)}
     lists = {field: values for field, values in found.items() if values is not None}
     if not lists:
-        raise FormatError("%s has none of the fields of cpu_metrics.json" % where)
+        raise FormatError("%s has none of the fields of cpu_metrics.json, perf_metrics.json or nv_gpu_metrics.json" % where)
     if rows * len(lists) > _MOST_VALUES:
         raise FormatError("%s: %d rows of %d fields: expected %d values in all, at most"
                           % (where, rows, len(lists), _MOST_VALUES))
@@ -159,13 +204,24 @@ def _undo_sums(columns):
             columns[field.name] = [None if value is None else value // 4 for value in values]
 
 
-def _read_host(name, host, settings):
-    where = "perfmon: host %s" % shown(name)
-    if not isinstance(name, str) or not name or name in _HEAD:
-        raise FormatError("%s: expected a name" % where)
-    host = expect(host, dict, where)
-    times_ns = times_of(expect(host.get("time_stamps"), list, where + ": time_stamps"), where + ": time_stamps")
+def _times(host, where):
+    return times_of(expect(host.get("time_stamps"), list, where + ": time_stamps"), where + ": time_stamps")
+
+
+def _read_gpus(name, gpus, settings):
+    """Returns the document of a host, of the lists of its GPUs: {instance: (where, host)}."""
+    times_ns, columns = None, {}
+    for gpu, (where, host) in gpus.items():
+        times_ns = times_ns or _times(host, where)
+        columns.update(_columns(host, len(times_ns), where, gpu))
+    return document_of("perfmon", "read from a perfmon file", Table(times_ns, columns, host=name, settings=settings), where)
+
+
+def _read_host(name, host, settings, where):
+    times_ns = _times(host, where)
     columns = _columns(host, len(times_ns), where)
+    if any(field.kind == COUNTS for field in columns):  # times are those of the beginning
+        times_ns = [time + round(settings.get("interval_ms", 0) * 10**6) for time in times_ns]
     by_name = {field.name: values for field, values in columns.items()}
     is_summed_up = _is_summed_up(by_name)
     if is_summed_up:
@@ -183,12 +239,19 @@ def read(document):
     settings = {}
     if "sampling_frequency" in document:
         settings["interval_ms"] = number(document["sampling_frequency"], "perfmon: sampling_frequency") * 1000
-    runs = []
+    runs, gpus = [], {}
     for i, name in enumerate(names):
-        runs.append(_read_host(name, document.get(name) if isinstance(name, str) else None, settings))
+        where = "perfmon: host %s" % shown(name)
+        if not isinstance(name, str) or not name or name in _HEAD:
+            raise FormatError("%s: expected a name" % where)
         if name in names[:i]:
             raise FormatError("perfmon: host_names has %s twice" % shown(name))
-    return runs
+        host, gpu = expect(document.get(name), dict, where), _GPU_HOST.fullmatch(name)
+        if gpu and "utilization_rates" in host:
+            gpus.setdefault(gpu[2], {})[gpu[1]] = where, host
+        else:
+            runs.append(_read_host(name, host, settings, where))
+    return runs + [_read_gpus(name, host, settings) for name, host in gpus.items()]
 
 
 # ---- writing -------------------------------------------------------------------------------
