@@ -23,16 +23,25 @@
  * Time.  The clocks of the nodes are aligned; clock_error_ns of resmon_run_node is the remaining
  * error that the kernels report.  The start time of a run is by its clock at the start, or at the
  * stop if the clock was more exact then.  Rows are cells of a power of two milliseconds since 1970.
- * They are as wide as the widest added row, and wider if there were more than 400.  A row that lies
- * in two cells is divided by time.  So no second, joule or byte is lost or counted twice, and
- * maxima are kept.
+ * They are as wide as the widest added row, and wider if there were more than 400, or more than
+ * 8 Mi values in all columns (1,000 nodes of 131 columns: 64 rows at most).  A row that lies in two
+ * cells is divided by time.  So no second, joule or byte is lost or counted twice, and maxima are
+ * kept.
  *
- * Columns are those of the view "job" (resmon_view_at() in <resmon/metric.h>).  Each metric has a
- * column for all nodes (level RESMON_LEVEL_JOB, instance ""), then one per node with the name of
- * the node as instance.  Percentages and pressure (PSI) are means, weighted by CPUs or GPUs.  All
- * other metrics are sums: over the GPUs of a node, the processes of a node, and the nodes.  The
- * lowest and highest value of a sum are unknown.  MIN and MAX of its rows are therefore NaN; min
- * and max of its statistics are those of the rows' means; quantiles and times over a limit are NaN.
+ * Columns.  Each metric of the runs has a column for all nodes (level RESMON_LEVEL_JOB, instance
+ * ""), then one per node with the name of the node as instance ("n1"), then one for each instance
+ * of a node ("0[n1]": GPU 0 of n1).  Values that add up are sums over the devices and the processes
+ * of a node, and over the nodes.  Percentages, pressure (PSI), temperatures, frequencies and ratios
+ * are means, over nodes weighted by CPUs or GPUs; but shares of a machine (proc.mem.host_percent)
+ * add up over processes, and CPUs in use (tree.cpu.percent) everywhere.  The node's value is that
+ * of all whole devices, of all network ports, else of the first instance (file system "/").
+ * Instances that overlap or differ (energy.zone, perf.event) add up over nodes alone: "core-0",
+ * then "core-0[n1]", ...; gpu.throttle.reasons and cg.mem.peak exist for each node only; the
+ * highest RSS of a process is in the list of ranks.
+ *
+ * The lowest and highest value of a sum are unknown.  MIN and MAX of its rows are therefore NaN;
+ * min and max of its statistics are those of the rows' means; quantiles and times over a limit are
+ * NaN.
  *
  * Scopes with the same path are combined over all ranks; resmon_run_get_scope_spread() gets
  * the differences of their times between ranks.  Facts, label and tags are taken from the lowest

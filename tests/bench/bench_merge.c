@@ -190,7 +190,7 @@ int main(int argc, char **argv)
     }
     double quarter = merge(node, NODES / 4, 1, &bytes), all = merge(node, NODES, 1, &bytes);
     bench_value(&bench, "1,000 nodes x 400 rows x 100 columns merged", all, "s", 10.0);
-    bench_value(&bench, "memory for that", bytes / 1048576.0, "MiB", 512.0);
+    bench_value(&bench, "memory for that", bytes / 1048576.0, "MiB", 1024.0);
     bench_value(&bench, "a node of 1,000, by one of 250", all / quarter / 4.0, "", 1.5);
     bench_ratio(&bench, "a node: its document parsed, and merged", parse, add_one, &both, 100, 0.0);
     double ranks = merge(rank, NODES, RANKS / NODES, &bytes);

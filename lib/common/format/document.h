@@ -25,4 +25,8 @@ resmon_status rm_document_print(const struct resmon_run *run, struct rm_buffer *
 /** Reads a document of `length` bytes; trusts nothing in it. */
 resmon_status rm_document_parse(const char *text, size_t length, struct resmon_run **ret_run);
 
+/** The same, and frees the text (rm_alloc), also on failure: a large one before the run is made of
+ * it. */
+resmon_status rm_document_take(char *text, size_t length, struct resmon_run **ret_run);
+
 #endif

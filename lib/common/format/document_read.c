@@ -599,13 +599,24 @@ static resmon_status read_document(const struct rm_json *document, struct resmon
     return RESMON_OK;
 }
 
-resmon_status rm_document_parse(const char *text, size_t length, struct resmon_run **ret_run)
+static resmon_status parse(const char *text, size_t length, char *own, struct resmon_run **ret_run)
 {
     struct rm_json *document = NULL;
     resmon_status status = rm_json_parse(text, length, &document);
+    rm_free(own);
     if (status == RESMON_OK) {
         status = read_document(document, ret_run);
     }
     rm_json_free(document);
     return status;
+}
+
+resmon_status rm_document_parse(const char *text, size_t length, struct resmon_run **ret_run)
+{
+    return parse(text, length, NULL, ret_run);
+}
+
+resmon_status rm_document_take(char *text, size_t length, struct resmon_run **ret_run)
+{
+    return parse(text, length, text, ret_run);
 }

@@ -388,9 +388,13 @@ static void halve(struct rm_merge *merge)
     merge->width_ns *= 2;
     merge->span = rm_grid_span_halved(merge->span);
     for (size_t i = 0; i < merge->column_count; i++) {
-        const struct rm_merge_column *column = &merge->columns[i];
+        struct rm_merge_column *column = &merge->columns[i];
         if (column->cells != NULL) {
-            (void)rm_grid_halve(column->cells, merge->nodes[column->node].span);
+            struct rm_grid_span span =
+                rm_grid_halve(column->cells, merge->nodes[column->node].span);
+            struct rm_grid_cell *less =
+                rm_realloc(column->cells, span.count, sizeof *column->cells);
+            column->cells = less != NULL ? less : column->cells; /* the old ones are enough */
         }
     }
     for (size_t i = 0; i < merge->node_count; i++) {

@@ -35,15 +35,15 @@ static resmon_status load_document(const struct rm_infile *file, resmon_run **re
     if (file->bytes == 0) {
         return rm_error(RESMON_EFORMAT, "%s is empty", file->path);
     }
-    resmon_status status = RESMON_OK;
-    if (file->memory == NULL) {
-        status = rm_infile_read_all(file, &text);
+    if (file->memory != NULL) {
+        resmon_status status = rm_document_parse(file->memory, file->bytes, ret_run);
+        return status == RESMON_OK ? status : rm_error_within(status, file->path);
     }
+    resmon_status status = rm_infile_read_all(file, &text);
     if (status == RESMON_OK) {
-        status = rm_document_parse(text != NULL ? text : file->memory, file->bytes, ret_run);
+        status = rm_document_take(text, file->bytes, ret_run);
         status = status == RESMON_OK ? status : rm_error_within(status, file->path);
     }
-    rm_free(text);
     return status;
 }
 
