@@ -68,7 +68,7 @@ struct rm_topology {
  * Reads the topology below `root`.  Sockets with as many CPUs as the first are taken to have as
  * many cores, so the cost is a file for each core of one socket.
  */
-void rm_topology_read(struct rm_topology *topology, const struct rm_root *root,
-                      struct rm_scratch *scratch);
+RM_SHARED void rm_topology_read(struct rm_topology *topology, const struct rm_root *root,
+                                struct rm_scratch *scratch);
 
 #endif

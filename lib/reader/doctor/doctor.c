@@ -141,8 +141,9 @@ static void write_heading(struct resmon_doctor *doctor, const char *fs_root)
 static resmon_status run_rows(struct rm_doctor_exam *exam)
 {
     static void (*const rows[])(struct rm_doctor_exam *) = {
-        rm_doctor_look_round, rm_doctor_energy, rm_doctor_counters, rm_doctor_stacks,
-        rm_doctor_gpu,        rm_doctor_site,   rm_doctor_kernel,   rm_doctor_build,
+        rm_doctor_look_round, rm_doctor_machine, rm_doctor_energy,
+        rm_doctor_counters,   rm_doctor_stacks,  rm_doctor_gpu,
+        rm_doctor_site,       rm_doctor_kernel,  rm_doctor_build,
     };
     resmon_status status = rm_root_open(&exam->root, exam->fs_root);
     if (status != RESMON_OK) {

@@ -124,6 +124,7 @@ resmon_status rm_doctor_try_faults(bool *ret_has_kernel);
 #define RM_DOCTOR_WAITS 20
 
 /* Rows. */
+void rm_doctor_machine(struct rm_doctor_exam *exam);
 void rm_doctor_energy(struct rm_doctor_exam *exam);
 void rm_doctor_counters(struct rm_doctor_exam *exam);
 void rm_doctor_stacks(struct rm_doctor_exam *exam);

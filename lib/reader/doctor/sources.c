@@ -12,7 +12,9 @@
 
 #include <resmon/carbon.h>
 
+#include "base/buffer.h"
 #include "base/feature.h"
+#include "base/human.h"
 #include "base/status.h"
 #include "carbon/intensity.h"
 #include "collect/capacity.h"
@@ -22,6 +24,7 @@
 #include "os/file.h"
 #include "os/perf_ring.h"
 #include "os/proc_pid.h"
+#include "os/topology.h"
 
 /* ---- counters -------------------------------------------------------------------------------- */
 
@@ -70,6 +73,84 @@ void rm_doctor_look_round(struct rm_doctor_exam *exam)
                       "is not mounted here: nearly all values come from it, and the findings below "
                       "about this kernel may be wrong");
     }
+}
+
+/* ---- the machine ----------------------------------------------------------------------------- */
+
+/* "; 2 sockets"; nothing if the number is not known. */
+static void put_count(struct rm_buffer *text, double count, const char *one, const char *many)
+{
+    if (count > 0.0) {
+        rm_buffer_printf(text, "%s%.0f %s", text->length > 0 ? ", " : "", count,
+                         count > 1.0 ? many : one);
+    }
+}
+
+static void put_value(struct rm_buffer *text, const char *before, double value, const char *unit)
+{
+    char human[RM_HUMAN_BYTES];
+    if (value > 0.0) {
+        rm_human_value(human, value, unit, false);
+        rm_buffer_printf(text, "%s%s", before, human);
+    }
+}
+
+static void put_processors(struct rm_buffer *text, const struct rm_topology *topology)
+{
+    put_count(text, topology->sockets, "socket", "sockets");
+    put_count(text, topology->cores, "core", "cores");
+    put_count(text, topology->threads_per_core, "thread per core", "threads per core");
+    for (size_t i = 0; i < topology->cache_count; i++) {
+        const struct rm_cpu_cache *cache = &topology->caches[i];
+        rm_buffer_printf(text, "%s cache %s", i == 0 ? ";" : ",", cache->name);
+        put_value(text, " ", cache->bytes, "B");
+        if (cache->cpu_number > 1.0) {
+            rm_buffer_printf(text, " for %.0f CPUs", cache->cpu_number);
+        }
+    }
+    put_value(text, "; ", topology->min_hz, "Hz");
+    put_value(text, " to ", topology->max_hz, "Hz");
+}
+
+static void put_nodes(struct rm_buffer *text, const struct rm_topology *topology)
+{
+    rm_buffer_printf(text, "%zu NUMA node%s", topology->numa_count,
+                     topology->numa_count == 1 ? "" : "s");
+    for (size_t i = 0;
+         topology->numa_count > 1 && i < topology->numa_count && i < RM_MOST_NUMA_NODES;
+         i++) { /* the only node has all CPUs and memory */
+        const struct rm_numa_node *node = &topology->numa[i];
+        rm_buffer_printf(text, "%s %u", i == 0 ? ":" : ";", node->number);
+        rm_buffer_printf(text, "%s%s", node->cpus[0] != '\0' ? ", CPUs " : "", node->cpus);
+        put_value(text, ", ", node->memory_bytes, "B");
+    }
+}
+
+void rm_doctor_machine(struct rm_doctor_exam *exam)
+{
+    struct rm_topology topology;
+    struct rm_cpu_model model;
+    struct rm_buffer text;
+    rm_cpu_model_read(&model, &exam->root, &exam->scratch);
+    rm_topology_read(&topology, &exam->root, &exam->scratch);
+    rm_buffer_init(&text, 4096);
+    put_processors(&text, &topology);
+    if (text.length > 0) {
+        rm_doctor_add(exam, "machine", "processors", RESMON_DOCTOR_READY, "", "%s%s%s%s%s",
+                      model.name, model.name[0] != '\0' ? ": " : "", text.text,
+                      model.features[0] != '\0' ? "; " : "", model.features);
+    }
+    if (topology.numa_count > 0) {
+        rm_buffer_clear(&text);
+        put_nodes(&text, &topology);
+        rm_doctor_add(exam, "machine", "NUMA", RESMON_DOCTOR_READY, "", "%s", text.text);
+    }
+    if (model.is_virtual) {
+        rm_doctor_add(exam, "machine", "virtual", RESMON_DOCTOR_READY, "",
+                      "it is a virtual machine%s%s", model.hypervisor[0] != '\0' ? " of " : "",
+                      model.hypervisor);
+    }
+    rm_buffer_free(&text);
 }
 
 bool rm_doctor_may_count(const struct rm_doctor_exam *exam)

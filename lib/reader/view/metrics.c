@@ -432,8 +432,12 @@ static const char *method_of_carbon(const struct rm_subject *subject)
                          year);
 }
 
+#define FUELS 3
+#define SUMS  (3 + FUELS) /* rows below the components */
+
 static void add_sums(const struct rm_subject *subject, struct rm_page_table *table)
 {
+    static const char alone[] = "CO2, if all of it came from this fuel";
     struct rm_page *page = subject->page;
     const resmon_energy *energy = &subject->energy;
     const char *reason = energy->remark != NULL && energy->remark[0] != '\0'
@@ -441,7 +445,7 @@ static void add_sums(const struct rm_subject *subject, struct rm_page_table *tab
                              : "no component is known";
     const struct rm_run_cost node = rm_run_cost_of(energy, energy->node_j);
     const struct rm_run_cost tree = rm_run_cost_of(energy, energy->tree_j);
-    const struct sum sums[] = {
+    const struct sum sums[SUMS] = {
         {"all", rm_word_of(RM_TYPE_PROVENANCE, energy->provenance), "J", energy->node_j,
          energy->tree_j, method_of_all(subject)},
         {"electricity", "", "Wh", node.facility_kwh * 1000.0, tree.facility_kwh * 1000.0,
@@ -449,8 +453,12 @@ static void add_sums(const struct rm_subject *subject, struct rm_page_table *tab
                                : ""},
         {"CO2eq", rm_subject_basis(subject), "g", energy->node_gco2eq, energy->tree_gco2eq,
          method_of_carbon(subject)},
+        {"coal", "", "g", node.coal_kg * 1e3, tree.coal_kg * 1e3, alone},
+        {"natural gas", "", "g", node.natural_gas_kg * 1e3, tree.natural_gas_kg * 1e3, alone},
+        {"petroleum", "", "g", node.petroleum_kg * 1e3, tree.petroleum_kg * 1e3, alone},
     };
-    for (size_t i = 0; i < RM_ARRAY_LEN(sums); i++) {
+    size_t count = isfinite(node.coal_kg) || isfinite(tree.coal_kg) ? SUMS : SUMS - FUELS;
+    for (size_t i = 0; i < count; i++) {
         struct rm_page_cell *cells = rm_page_row(page, table);
         rm_page_set(&cells[0], sums[i].label);
         rm_page_set(&cells[1], sums[i].known);
@@ -485,7 +493,7 @@ struct rm_page_table *rm_energy_table(const struct rm_subject *subject,
     struct rm_page *page = subject->page;
     const resmon_energy *energy = &subject->energy;
     struct rm_page_table *table =
-        subject->has_energy ? parts_table(page, subject->run, detail, 3) : NULL;
+        subject->has_energy ? parts_table(page, subject->run, detail, SUMS) : NULL;
     if (table == NULL || most > 0) {
         return table;
     }
