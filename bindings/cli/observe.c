@@ -51,10 +51,23 @@ static bool settle(struct cli_observing *observing, struct cli_text *text)
     return true;
 }
 
+/* Other tools take seconds. */
+static void note_interval(const struct cli_arguments *arguments)
+{
+    const struct cli_given *given = cli_given_of(arguments, "interval");
+    const char *value = given != NULL && given->value != NULL ? given->value : "";
+    size_t digits = strspn(value, "0123456789");
+    if (digits > 0 && digits < 3 && value[digits] == '\0' && value[0] != '0') {
+        cli_say(arguments->command->name, "--interval=%s is %s ms; for seconds, write %ss", value,
+                value, value);
+    }
+}
+
 static resmon_status make(const struct cli_arguments *arguments, pid_t pid, const char *command,
                           struct cli_text text, resmon_monitor **ret_monitor)
 {
     char number[32];
+    note_interval(arguments);
     for (size_t i = 0; i < arguments->of_library_count; i++) {
         const struct cli_given *given = &arguments->of_library[i];
         if (is_of_monitor(given->key)) {

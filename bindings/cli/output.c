@@ -395,6 +395,7 @@ static char *summary_of(const resmon_run *run, bool is_full, unsigned columns)
 static bool write_text(const char *verb, const resmon_run *run, const char *path)
 {
     char *text = summary_of(run, false, 0);
+    make_directories_above(path);
     bool is_written = text != NULL && cli_store_write(verb, path, text);
     resmon_text_free(text);
     return is_written;

@@ -74,7 +74,7 @@ class Status(place.Case):
 
     def test_our_own_failures(self):
         for words in ([], ["--"], ["--nonsense", "true"], ["--interval=0", "true"], ["-o", "run.xls", "true"],
-                      ["-o", "none/run.json", "true"], ["--record=/nonexistent/run.rec", "-q", "true"]):
+                      ["-o", "/proc/none/run.json", "true"], ["--record=/nonexistent/run.rec", "-q", "true"]):
             done = place.run("run", *words)
             with self.subTest(words=words):
                 if words[:1] == ["--record=/nonexistent/run.rec"]:

@@ -141,6 +141,46 @@ class Files(place.Case):
             self.assertIn(words, done.err)
             self.assertFalse(os.path.exists("none.pdf"))
 
+    def test_endings(self):
+        """A name with an ending that a verb does not write is refused, before anything runs."""
+        for words in (("report", "run.json", "-o", "b.h5"), ("bench", "-o", "b.pdf", "true"), ("trend", "-o", "b.md", "run.json"),
+                      ("diff", "-o", "b.csv", "run.json", "run.json"), ("run", "-o", "b.xls", "true")):
+            done = place.run(*words)
+            self.assertNotEqual(done.code, 0, words)
+            self.assertIn(".html", done.err, words)
+            self.assertEqual(list(pathlib.Path().glob("b.*")), [], words)
+
+    def test_directories_are_made(self):
+        self.assertEqual(place.run("run", "-q", "-o", "new/er/run.json", "-o", "other/run.csv", "--", "true").code, 0)
+        self.assertTrue(os.path.exists("new/er/run.json") and os.path.exists("other/run.csv"))
+        self.assertEqual(place.run("export", "run.json", "-o", "third/run.txt").code, 0)
+
+    def test_plot(self):
+        """Any metric gets a chart; an unknown one is named, with the one that was meant."""
+        self.assertEqual(place.run("report", "run.json", "--plot=tree.fds,proc.ctx.voluntary", "-o", "plot.html").code, 0)
+        page = pathlib.Path("plot.html").read_text(encoding="utf-8")
+        self.assertIn('"tree.fds"', page)
+        self.assertIn('"proc.ctx.voluntary"', page)
+        done = place.run("report", "run.json", "--plot=tree.fd", "-o", "none.html")
+        self.assertEqual(done.code, 1)
+        self.assertIn("no metric 'tree.fd'; did you mean tree.fds?", done.err)
+        self.assertFalse(os.path.exists("none.html"))
+        done = place.run("report", "run.json", "--plot=tree.fds")
+        self.assertEqual(done.code, 2)
+        self.assertIn("-o FILE.html", done.err)
+
+    @unittest.skipUnless(os.path.exists(LIBRARY) and place.can_be_loaded, "Python cannot load this library")
+    def test_other_formats_by_python(self):
+        environment = {**os.environ, "PYTHONPATH": os.environ["RESMON_PACKAGE"], "RESMON_LIBRARY": LIBRARY}
+        for ending, begin, package in (("h5", b"\x89HDF", "tables"), ("feather", b"ARROW1", "pyarrow"), ("orc", b"ORC", "pyarrow"),
+                                       ("pkl", b"\x80", "pandas"), ("svg", b"<?xml", "matplotlib"), ("png", b"\x89PNG", "matplotlib")):
+            done = place.run("export", "run.json", "-o", f"made.{ending}", env=environment)
+            if done.code == 0:
+                self.assertTrue(pathlib.Path(f"made.{ending}").read_bytes().startswith(begin), ending)
+            else:
+                self.assertIn("pip install", done.err)
+                self.assertIn(package, done.err)
+
     @unittest.skipUnless(os.path.exists(LIBRARY) and place.can_be_loaded, "Python cannot load this library")
     def test_dataset(self):
         """It is written by the Python package, where that and pyarrow are there."""
