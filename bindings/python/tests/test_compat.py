@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The names of older tools: the same script, with the import changed, gives the same answers or better ones."""
 import csv
+import io
 import json
 import os
 import re
@@ -13,7 +14,7 @@ import resmon
 from resmon.compat.code_profiling import ram_usage, timer
 from resmon.compat.codecarbon import EmissionsTracker, OfflineEmissionsTracker, track_emissions
 from resmon.compat.memory_profiler import memory_usage
-from resmon.compat.perf import PerformanceMetricsCollector, PerfReportPlotter
+from resmon.compat.perf import PerformanceMetricsCollector, PerformanceReportingThread, PerfReportPlotter
 from resmon.compat.reseng import ResourceMonitor, log_start_finish
 
 MIB = 1 << 20
@@ -273,15 +274,14 @@ def test_resource_monitor_starts_again():
     assert monitor._run.info.samples >= 2
 
 
-def test_log_start_finish(caplog):
-    caplog.set_level("INFO", logger="resmon")
+def test_log_start_finish(capsys):
 
     @log_start_finish
     def func(x, text):
         return x + len(text)
 
     assert func(1, text="a long text that is cut") == 24
-    lines = caplog.messages
+    lines = capsys.readouterr().out.splitlines()  # as the original: printed
     assert lines[0].endswith("func(1, text=a long te\u2026) started.")
     assert re.search(r"finished in \d+\.\d\d", lines[1])
 
@@ -367,7 +367,9 @@ def test_figures_of_this_host():
     assert len(logger.logged) == 18 or not os.listdir("/sys/block")  # those of disks
 
 
-def test_timer_and_ram_usage():
+def test_timer_and_ram_usage(caplog):
+    caplog.set_level("INFO")
+
     class Model:
         @timer
         @ram_usage
@@ -377,3 +379,67 @@ def test_timer_and_ram_usage():
     assert Model().fit(mib=32) == 32 * MIB
     assert Model.fit.last.seconds > 0
     assert Model.fit.__wrapped__.last.peak_bytes > 32 * MIB
+    peak, took = caplog.messages  # the lines of the originals, in the root logger
+    assert float(re.fullmatch(r"Finished .*fit\. Max RAM used (\d+\.\d{4}) GB\.", peak)[1]) == \
+        pytest.approx(Model.fit.__wrapped__.last.peak_bytes / 1e9, abs=1e-4)
+    assert re.fullmatch(r"Finished .*fit in \d+\.\d{4} seconds\.", took)
+
+
+def test_timer_of_a_class(caplog):
+    caplog.set_level("INFO")
+
+    @timer
+    class Loader:
+        def __init__(self, seconds=0.0, *, name):
+            time.sleep(seconds)
+            self.name = name
+
+    class Child(Loader):
+        pass
+
+    one = Loader(0.02, name="a")
+    assert isinstance(one, Loader) and one.name == "a"
+    assert float(re.fullmatch(r"Finished Loader in (\d+\.\d{4}) seconds\.", caplog.messages[0])[1]) >= 0.02
+    assert Child(name="b").name == "b" and len(caplog.messages) == 1, "a class that inherits is not the one that was decorated"
+
+
+def test_performance_reporting_thread():
+    reports, ended = [], []
+    thread = PerformanceReportingThread(initial_time_increment=0.05, cpu_interval=0.05, callback_on_loop=reports.append,
+                                        callback_on_exit=lambda: ended.append(True))
+    thread.start()
+    end = time.monotonic() + 30
+    while len(reports) < 3 and time.monotonic() < end:
+        time.sleep(0.02)
+    thread.finalize()
+    assert ended == [True] and not thread.is_alive()
+    assert {"cpu_pct_per_cpu_avg", "cpu_pct_per_cpu_max", "mem_percent", "net_io_lo_sent_mb", "timestamp"} <= set(reports[0])
+    assert 0 <= reports[0]["cpu_pct_per_cpu_avg"] <= 100 and abs(reports[0]["timestamp"] - time.time()) < 60
+
+
+def test_memory_usage_with_timestamps_and_a_stream():
+    text = io.StringIO()
+    begin = time.time()
+    samples, returned = memory_usage((held, (16, 0.1)), interval=0.01, timestamps=True, retval=True, stream=text)
+    assert returned == 16 * MIB
+    assert all(mib > 1 and begin - 1 < seconds < time.time() + 1 for mib, seconds in samples)
+    assert [float(line.split()[1]) for line in text.getvalue().splitlines()] == pytest.approx([mib for mib, _ in samples], abs=1e-5)
+    assert text.getvalue().startswith("MEM ")
+    assert memory_usage(-1, interval=0.01, timeout=0.05, stream=text) is None
+    peak, seconds = memory_usage((held, (16, 0.05)), interval=0.01, timestamps=True, max_usage=True)
+    assert peak > 16 and seconds > begin
+
+
+def test_emissions_data_has_all_fields(tmp_path):
+    tracker = EmissionsTracker(output_dir=str(tmp_path), country_iso_code="FRA", project_name="p")
+    tracker.start()
+    burned(0.3)
+    tracker.stop()
+    data = tracker.final_emissions_data
+    with open(tmp_path / "emissions.csv", encoding="utf-8", newline="") as file:
+        line = next(csv.DictReader(file))
+    assert set(data.values) == set(line) and len(data.values) == 38
+    assert (data.project_name, data.country_iso_code, data.tracking_mode) == ("p", "FRA", "machine")
+    assert data.cpu_power == pytest.approx(float(line["cpu_power"]), rel=1e-3)
+    assert data.cpu_count == os.cpu_count() and data.longitude is None
+    assert data.ram_total_size == pytest.approx(float(line["ram_total_size"]))

@@ -5,12 +5,15 @@ Differences: counters are read without root if they are readable, or there is a 
 no server is queried for the location of the machine: without country_iso_code or the variables of codecarbon, it is the
 world average.  Options about servers, loggers and other outputs are accepted and ignored.
 """
+import csv
 import functools
 import os
+import platform
+import tempfile
 import time
 
 from . import OwnMonitor
-from ..errors import ArgumentTypeError, StateError
+from ..errors import ArgumentTypeError, NotFoundError, StateError
 from ..results import nearest
 
 __all__ = ["EmissionsTracker", "OfflineEmissionsTracker", "track_emissions"]
@@ -30,22 +33,59 @@ _OPTIONS = (*_IGNORED, "project_name", "measure_power_secs", "output_dir", "outp
             "force_carbon_intensity_g_co2e_kwh")
 
 
-class EmissionsData:
-    """The values of a run or task, by codecarbon's names: kg, kWh, s."""
+# Fields of EmissionsData, which are the columns of emissions.csv.
+_TEXTS = ("timestamp", "project_name", "run_id", "experiment_id", "country_name", "country_iso_code", "region", "cloud_provider",
+          "cloud_region", "os", "python_version", "codecarbon_version", "cpu_model", "gpu_model", "tracking_mode", "on_cloud")
+_NUMBERS = ("duration", "emissions", "emissions_rate", "cpu_power", "gpu_power", "ram_power", "cpu_energy", "gpu_energy",
+            "ram_energy", "energy_consumed", "water_consumed", "cpu_count", "gpu_count", "longitude", "latitude", "ram_total_size",
+            "cpu_utilization_percent", "gpu_utilization_percent", "ram_utilization_percent", "ram_used_gb", "pue", "wue")
 
-    def __init__(self, energy, seconds, process, since=None):
+
+def _row(run, process):
+    """Returns {column: text} of the line of emissions.csv of a run; {}: it has no energy."""
+    with tempfile.TemporaryDirectory() as directory:
+        path = os.path.join(directory, "emissions.csv")
+        try:
+            run.export(path, format="emissions", process=process)
+        except NotFoundError:
+            return {}
+        with open(path, encoding="utf-8", newline="") as file:
+            return next(csv.DictReader(file))
+
+
+class EmissionsData:
+    """The values of a run or task, by codecarbon's names: kg, kWh, W, s, GB (GiB), liters; None: not known."""
+
+    def __init__(self, run, process, since=None, seconds=None):
+        energy, row = run.energy, _row(run, process)
+        for name in _TEXTS:
+            setattr(self, name, row.get(name) or None)
+        for name in _NUMBERS:
+            setattr(self, name, float(row[name]) if row.get(name) else None)
+        self.python_version = platform.python_version()
+        self.cpu_count = run.facts.get("machine", {}).get("cpus")
         parts = {name: (part.tree_j if process else part.node_j) for name, part in energy.parts.items()}
         grams = energy.tree_gco2eq if process else energy.node_gco2eq
+        seconds = run.info.duration_s if seconds is None else seconds
         if since is not None and since.emissions == since.emissions:  # not NaN: the counters were read
             grams -= since.emissions * 1000
+            if since.water_consumed is not None and self.water_consumed is not None:
+                self.water_consumed -= since.water_consumed
         self._joules = {name: joules for name, joules in parts.items() if joules == joules}
         before = since._joules if since is not None else {}
-        kwh = {name: (joules - before.get(name, 0.0)) / 3.6e6 * energy.pue for name, joules in self._joules.items()}
+        joules = {name: value - before.get(name, 0.0) for name, value in self._joules.items()}
         self.duration, self.emissions = seconds, grams / 1000
-        self.cpu_energy, self.ram_energy, self.gpu_energy = (kwh.get(name, 0.0) for name in ("cpu", "ram", "gpu"))
-        self.energy_consumed = sum(kwh.values())
+        for name in ("cpu", "ram", "gpu"):
+            setattr(self, f"{name}_energy", joules.get(name, 0.0) / 3.6e6 * energy.pue)
+            setattr(self, f"{name}_power", joules[name] / seconds if name in joules and seconds > 0 else 0.0)
+        self.energy_consumed = self.cpu_energy + self.ram_energy + self.gpu_energy
         self.emissions_rate = self.emissions / seconds if seconds > 0 else 0.0
-        self.country_name, self.pue = energy.place, energy.pue
+        self.country_name, self.pue = self.country_name or energy.place, energy.pue
+
+    @property
+    def values(self):
+        """All fields, by name."""
+        return {name: getattr(self, name) for name in (*_TEXTS, *_NUMBERS)}
 
     def __repr__(self):
         return (f"EmissionsData(emissions={self.emissions!r}, energy_consumed={self.energy_consumed!r}, "
@@ -79,8 +119,7 @@ class EmissionsTracker:
                                 carbon=self._place or None, emissions=emissions).start()
 
     def _data(self, since=None, seconds=None):
-        seconds = self._monitor.info.duration_s if seconds is None else seconds
-        return EmissionsData(self._monitor.energy, seconds, self._process, since)
+        return EmissionsData(self._monitor.snapshot(), self._process, since, seconds)
 
     def start_task(self, task_name=None):
         """Begins a task; starts the tracker first, if it is new."""

@@ -3,7 +3,7 @@
 
 Differences: the function runs exactly once, with any arguments; the maximum is the kernel's high-water mark, so no peak
 between two samples is missed; sizes are in MiB; ``profile`` prints its tables at exit and not after each call.
-``timestamps`` and ``stream`` are not supported: use to_pandas() and csv= of resmon.Monitor.
+Lines of ``stream`` are written at the end.  ``multiprocess`` is ``include_children``.
 """
 import os
 import time
@@ -22,30 +22,38 @@ def _call(proc):
     return lambda: function(*args, **kwargs)
 
 
-def _of_function(proc, interval, include_children, max_usage):
-    """(MiB or a list of them, what the function returned)"""
+def _samples(run, metric, timestamps):
+    """Returns MiB, or (MiB, seconds since 1970), of each sample."""
+    start = run.info.start_realtime_ns / 1e9
+    known = [(value / _MIB, start + time) for time, value in zip(run.times, run.series(metric)) if value == value]
+    return known if timestamps else [value for value, _ in known]
+
+
+def _of_function(proc, interval, include_children, max_usage, timestamps):
+    """(MiB or a list of them, what the function returned, the monitor, the metric)"""
     call = proc if callable(proc) else _call(proc)
     metric = "tree.mem.rss" if include_children else "proc.mem.rss"
     domains = "process+tree" if include_children else "process"
     with Watch("rss") as watch, OwnMonitor(interval=interval, domains=domains, scopes=False, rows=65536, events=0) as m:
         returned = call()
-    samples = [value / _MIB for value in m.series(metric) if value == value]
+    if not max_usage:
+        return _samples(m, metric, timestamps), returned, m, metric
     exact = watch.watched.rss_peak_bytes / _MIB
     if include_children:
         exact = max([exact, m.summary[metric].max / _MIB])
-    return (exact if max_usage else samples), returned
+    highest = max(_samples(m, metric, True), default=(0.0, time.time()))
+    return ((exact, highest[1]) if timestamps else exact), returned, m, metric
 
 
-def _of_process(pid, interval, timeout, include_children, max_usage):
+def _of_process(pid, interval, timeout, include_children, max_usage, timestamps):
     metric = "tree.mem.rss" if include_children else "proc.mem.rss"
     monitor = OwnMonitor(interval=interval, pid=None if pid in (-1, os.getpid()) else pid, rows=65536, scopes=False,
                       domains="process+tree" if include_children else "process", events=0)
     with monitor:
         if timeout:
             time.sleep(timeout)
-    if max_usage:
-        return monitor.summary[metric].max / _MIB
-    return [value / _MIB for value in monitor.series(metric) if value == value]
+    samples = _samples(monitor, metric, timestamps)
+    return (max(samples, default=None) if max_usage else samples), monitor, metric
 
 
 def memory_usage(proc=-1, interval=0.1, timeout=None, timestamps=False, include_children=False, multiprocess=False,
@@ -53,16 +61,25 @@ def memory_usage(proc=-1, interval=0.1, timeout=None, timestamps=False, include_
     """Memory of a process, or while a function runs, in MiB.
 
     :param proc: a pid, or (function, args, kwargs), or a function; -1: this process
+    :param timestamps: (MiB, seconds since 1970) for each sample
     :param max_usage: only the maximum, which is exact for a function of this process
     :param retval: (usage, what the function returned)
+    :param stream: gets a line "MEM MiB TIME" for each sample; for a process, nothing is returned then
     """
-    del multiprocess, backend, max_iterations  # include_children replaces the first; the others have no effect
-    if timestamps or stream is not None:
-        raise NotImplementedError("timestamps and stream: resmon.Monitor has both, as to_pandas() and csv=")
-    interval = max(interval, 0.001)
+    del backend, max_iterations  # without effect: the function runs once
+    interval, include_children = max(interval, 0.001), include_children or multiprocess
     if isinstance(proc, (tuple, list)) or callable(proc):
-        usage, returned = _of_function(proc, interval, include_children, max_usage)
+        usage, returned, monitor, metric = _of_function(proc, interval, include_children, max_usage, timestamps)
+        _write(stream, monitor, metric)
         return (usage, returned) if retval else usage
     if hasattr(proc, "pid"):  # a Popen
         proc = proc.pid
-    return _of_process(int(proc), interval, timeout, include_children, max_usage)
+    usage, monitor, metric = _of_process(int(proc), interval, timeout, include_children, max_usage, timestamps)
+    _write(stream, monitor, metric)
+    return usage if stream is None else None
+
+
+def _write(stream, monitor, metric):
+    if stream is not None:
+        for value, seconds in _samples(monitor, metric, True):
+            stream.write(f"MEM {value:.6f} {seconds:.4f}\n")

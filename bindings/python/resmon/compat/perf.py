@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: MIT
-"""lightgbm-benchmark's common.perf: PerformanceMetricsCollector, PerfReportPlotter.
+"""lightgbm-benchmark's common.perf: PerformanceMetricsCollector, PerformanceReportingThread, PerfReportPlotter.
 
 Differences: values are over all samples, also after samples were thinned out; totals are since the start and not since
 the boot; CPU hours end with the last report, and not at the time of the call.
 """
 import json
+import math
 import os
+import threading
+import time
 
 from . import OwnMonitor
 from .. import formats
@@ -13,7 +16,7 @@ from ..files import written
 from ..formats.perf_reports import COUNTER, FIELDS
 from ..run import parse
 
-__all__ = ["PerformanceMetricsCollector", "PerfReportPlotter"]
+__all__ = ["PerformanceMetricsCollector", "PerfReportPlotter", "PerformanceReportingThread"]
 
 _INTERVAL_S = 1.0  # period of perf.py's first report
 
@@ -44,6 +47,41 @@ class PerformanceMetricsCollector:
         """The reports in the format of perf.py; before finalize(), of the run so far."""
         reports, = formats.write([self._finished or self._monitor], "perf_reports").values()
         return reports
+
+
+class PerformanceReportingThread(threading.Thread):
+    """Calls ``callback_on_loop`` with a report of each interval, until :meth:`finalize`, then ``callback_on_exit``."""
+
+    def __init__(self, initial_time_increment=1.0, cpu_interval=1.0, callback_on_loop=None, callback_on_exit=None):
+        super().__init__(daemon=True)
+        self.killed = False
+        self.time_increment, self.cpu_interval = initial_time_increment, cpu_interval
+        self.callback_on_loop, self.callback_on_exit = callback_on_loop, callback_on_exit
+        self._wake = threading.Event()
+
+    def _on_sample(self, sample):
+        report = {}
+        for field in FIELDS:
+            names = (f"{metric}[{field.instance}]" if field.instance else metric for metric in (*field.rather, field.metric))
+            value = next((sample[name] for name in names if name in sample), math.nan)
+            if value == value:
+                report[field.name] = value * field.over / field.scale
+        if self.callback_on_loop and "cpu_pct_per_cpu_avg" in report:  # the first sample has no shares
+            self.callback_on_loop({**report, "timestamp": time.time()})
+
+    def run(self):
+        """Observes the machine until the thread is finalized."""
+        with OwnMonitor(interval=max(self.time_increment, self.cpu_interval), domains="node", name="perf", scopes=False, events=0,
+                        on_sample=self._on_sample):
+            self._wake.wait()
+        if self.callback_on_exit:
+            self.callback_on_exit()
+
+    def finalize(self):
+        """Ends the thread, and waits for it."""
+        self.killed = True
+        self._wake.set()
+        self.join()
 
 
 def _figures_of(node, reports):

@@ -6,14 +6,25 @@ the measured time; memory does not grow with the run.  The first row has no rate
 """
 import json
 import os
+import sys
 
 from . import OwnMonitor
 from .. import frames
 from ..files import written
 from ..run import load
-from ..wrappers import log_start_finish
+from ..wrappers import log_start_finish as _log_start_finish
 
 __all__ = ["ResourceMonitor", "log_start_finish"]
+
+def _print(line):
+    sys.stdout.write(line + "\n")  # in one piece: lines of several processes do not mix
+    sys.stdout.flush()
+
+
+def log_start_finish(f):
+    """Prints the call of a function and its duration, with shortened arguments."""
+    return _log_start_finish(f, log=_print)
+
 
 # Columns of reseng: metric and series.  Rates are of the process, as in reseng.
 _COLUMNS = {"cpu": ("proc.cpu.percent", "value"), "memory": ("proc.mem.rss", "value"),
