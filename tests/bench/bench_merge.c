@@ -13,6 +13,7 @@
 #include "bench.h"
 #include "format/document.h"
 #include "merge/merge.h"
+#include "merge/steps.h"
 #include "metric/metric.h"
 #include "run/record.h"
 

@@ -519,7 +519,7 @@ TEST(many_nodes_halve)
     enum { NODES = 600 };
     rm_merge_begin(&merge);
     for (int i = 0; i < NODES; i++) {
-        char node[8];
+        char node[16];
         (void)snprintf(node, sizeof node, "n%d", i);
         struct made made = a_rank(node, i, i, 0);
         made.rows = 900;

@@ -13,6 +13,7 @@
 #include "view/charts.h"
 #include "view/plots.h"
 #include "view/renderers.h"
+#include "view/view.h"
 
 #define MOST ((size_t)64 << 20)
 

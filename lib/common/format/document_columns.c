@@ -101,13 +101,6 @@ resmon_status rm_column_read(const struct rm_json *object, const char *part,
     return RESMON_OK;
 }
 
-bool rm_document_whole(double number, double bound, uint64_t *ret_number)
-{
-    bool is_whole = number >= 0.0 && number < bound && number == floor(number);
-    *ret_number = is_whole ? (uint64_t)number : 0;
-    return is_whole;
-}
-
 /* ---- columns of events, stacks and frames ---------------------------------------------------- */
 
 void rm_document_event_columns(const struct resmon_run *run,

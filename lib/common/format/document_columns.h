@@ -18,7 +18,6 @@
 #include "format/record_json.h"
 #include "run/run.h"
 
-#define RM_DOCUMENT_EXACT    0x1p53 /* counts are below this */
 #define RM_DOCUMENT_HEAVIEST 0x1p62 /* weights and times are below this */
 
 struct rm_column_of {
@@ -45,9 +44,6 @@ void rm_column_put(struct rm_json_writer *writer, const struct rm_column_of *col
  * `part` ("events."). */
 resmon_status rm_column_read(const struct rm_json *object, const char *part,
                              const struct rm_column_of *column, struct rm_rows_of rows);
-
-/** Reads an integer from 0 to below `bound`; false for anything else. */
-bool rm_document_whole(double number, double bound, uint64_t *ret_number);
 
 #define RM_DOCUMENT_DEPTH 4096U /* frames of a stack, with inlined functions; more are cut */
 

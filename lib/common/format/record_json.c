@@ -12,7 +12,6 @@
 #include "base/compiler.h"
 #include "base/parse.h"
 #include "base/status.h"
-#include "format/document_columns.h"
 
 #define LONGEST_KEY 64
 
@@ -250,6 +249,13 @@ static double number_of(const struct rm_json *value)
 {
     double number = rm_json_number(value);
     return isfinite(number) ? number : RM_NAN;
+}
+
+bool rm_document_whole(double number, double bound, uint64_t *ret_number)
+{
+    bool is_whole = number >= 0.0 && number < bound && number == floor(number);
+    *ret_number = is_whole ? (uint64_t)number : 0;
+    return is_whole;
 }
 
 /* A value that is not a valid count becomes 0. */

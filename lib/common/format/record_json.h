@@ -53,4 +53,9 @@ resmon_status rm_record_read(const struct rm_json *object, enum rm_record_name n
 /** Whether a record has a member with this key. */
 bool rm_record_has_key(enum rm_record_name name, const char *key);
 
+#define RM_DOCUMENT_EXACT 0x1p53 /* counts are below this */
+
+/** Whether a number is an integer from 0 to below `bound`; `ret_number` is 0 for any other. */
+bool rm_document_whole(double number, double bound, uint64_t *ret_number);
+
 #endif

@@ -15,7 +15,7 @@
 #include "base/fault.h"
 #include "base/status.h"
 #include "base/text.h"
-#include "os/own_usage.h"
+#include "os/own_io.h"
 
 /* ---- the root ---------------------------------------------------------------------------- */
 

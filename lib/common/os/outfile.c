@@ -16,7 +16,7 @@
 #include "base/status.h"
 #include "base/text.h"
 #include "os/file.h"
-#include "os/own_usage.h"
+#include "os/own_io.h"
 #include "os/program.h"
 
 /* ---- what all of them do ------------------------------------------------------------------ */

@@ -22,7 +22,7 @@
 #include "base/status.h"
 #include "os/file.h"
 #include "os/kept.h"
-#include "os/own_usage.h"
+#include "os/own_io.h"
 
 /* ---- opening and reading counters ------------------------------------------------------- */
 

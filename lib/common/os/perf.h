@@ -93,7 +93,7 @@ struct rm_perf_group {
 
 /** Reads all `count` events of a group through its leader, in one call.  False: the event is not
  * such a group, and `ret_group` is undefined.  The caller checks that the descriptor is ours, and
- * counts the call (os/own_usage.h).  Not a cancellation point: a thread must not be cancelled
+ * counts the call (os/own_io.h).  Not a cancellation point: a thread must not be cancelled
  * inside a scope's end. */
 bool rm_perf_read_group(int fd, size_t count, struct rm_perf_group *ret_group);
 

@@ -12,6 +12,7 @@
 #include "export/jobstats.h"
 #include "job/hosts.h"
 #include "merge/merge.h"
+#include "merge/steps.h"
 #include "view/view.h"
 
 #define LARGEST_TEXT ((size_t)64 << 20)

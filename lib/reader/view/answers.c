@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "view/builders.h"
+#include "view/profile.h"
 
 #include <math.h>
 #include <string.h>

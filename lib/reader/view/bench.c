@@ -8,6 +8,7 @@
 #include "base/compiler.h"
 #include "compare/ranks.h"
 #include "view/plots.h"
+#include "view/view.h"
 
 #define COLUMNS       6
 #define STRIP_COLUMNS 20

@@ -12,7 +12,7 @@
 #include "compare/diff.h"
 #include "compare/group.h"
 #include "compare/trend.h"
-#include "view/view.h"
+#include "view/subject.h"
 
 /** Appends medians with their confidence intervals, the distribution of the runs, and outliers, as
  * text (FULL) or HTML.  RESMON_ENOMEM. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "view/benchmarks.h"
+#include "view/view.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -250,14 +250,14 @@ static void put_run(struct data *data, const struct rm_page_block *run)
     rm_json_put_text(json, "label", subject->label);
     rm_json_put_double(json, "seconds", rm_subject_reach(subject->run));
     put_meta(data, subject);
-    if (rm_view_wants(data->view, RESMON_PAGE_FIGURES)) {
+    if (rm_report_wants(data->view, RESMON_PAGE_FIGURES)) {
         put_kind(data, "tiles", run->next, RM_BLOCK_TILES);
         put_kind(data, "answers", run->next, RM_BLOCK_ROWS);
     }
-    if (rm_view_wants(data->view, RESMON_PAGE_CHARTS)) {
+    if (rm_report_wants(data->view, RESMON_PAGE_CHARTS)) {
         put_run_charts(data, subject);
     }
-    if (rm_view_wants(data->view, RESMON_PAGE_TABLES)) {
+    if (rm_report_wants(data->view, RESMON_PAGE_TABLES)) {
         put_kind(data, "tables", run->next, RM_BLOCK_TABLE);
     }
     rm_json_close_object(json);
@@ -273,17 +273,17 @@ static void put_all(struct data *data, const struct rm_page_block *all)
     rm_json_put_text(json, "words", rm_names_words(data->view->page, subjects, count));
     rm_json_put_text(json, "meta", rm_names_meta(data->view->page, subjects, count));
     put_numbers(json, "offsets", rm_names_offsets(data->view->page, subjects, count), count);
-    if (rm_view_wants(data->view, RESMON_PAGE_FIGURES)) {
+    if (rm_report_wants(data->view, RESMON_PAGE_FIGURES)) {
         put_kind(data, "tiles", all->next, RM_BLOCK_TILES);
     }
-    if (rm_view_wants(data->view, RESMON_PAGE_CHARTS)) {
+    if (rm_report_wants(data->view, RESMON_PAGE_CHARTS)) {
         for (size_t i = 0; i < count; i++) {
             subjects[i].most_points = POINTS_OF_ALL;
         }
         const struct rm_charts charts = rm_charts_of_runs(subjects, count);
         put_charts(data, &charts);
     }
-    if (rm_view_wants(data->view, RESMON_PAGE_TABLES)) {
+    if (rm_report_wants(data->view, RESMON_PAGE_TABLES)) {
         put_kind(data, "tables", all->next, RM_BLOCK_TABLE);
     }
     rm_json_close_object(json);

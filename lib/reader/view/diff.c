@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "view/html.h"
 #include "view/plots.h"
+#include "view/view.h"
 
 #define MOST_PLOTS  12U
 #define LEAST_APART 0.01 /* relative difference of a count that has a plot */

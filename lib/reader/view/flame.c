@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "view/builders.h"
 #include "view/html.h"
+#include "view/profile.h"
 
 #define LEAST_SHARE 0.001
 #define MOST_DEPTH  1024 /* of names of a stack */

@@ -6,7 +6,7 @@
 #ifndef RM_VIEW_RENDERERS_H
 #define RM_VIEW_RENDERERS_H
 
-#include "view/view.h"
+#include "view/subject.h"
 
 /* ---- text.c: plain text for a terminal ------------------------------------------------------- */
 

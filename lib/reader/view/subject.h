@@ -9,7 +9,9 @@
 
 #include "run/run.h"
 #include "view/model.h"
-#include "view/profile.h"
+
+struct rm_profile_sums; /* view/profile.h */
+struct rm_source_lines;
 
 #define RM_SUBJECT_QUIET 64
 
@@ -113,5 +115,41 @@ const char *rm_names_title(struct rm_page *page, const struct rm_subject *subjec
 
 /** Sorts texts and removes duplicates.  Returns the number that is left. */
 size_t rm_distinct_texts(const char **texts, size_t count);
+
+/* ---- a report of one or several runs --------------------------------------------------------- */
+
+/* Forms of a report, as bits: each part is in some of them. */
+enum rm_form {
+    RM_FORM_BRIEF = 1, /* text */
+    RM_FORM_FULL = 2,
+    RM_FORM_HTML = 4,
+    RM_FORM_MARKDOWN = 8,
+    RM_FORM_DATA = 16,
+};
+
+struct rm_view_terms {
+    const struct resmon_run *const *runs;
+    size_t count;
+    const char *title; /* NULL: the programs and hosts */
+    enum rm_form form;
+    uint64_t parts;    /* of data: RESMON_PAGE_*; 0: all */
+    const char *plots; /* more metrics with a chart, with commas; NULL: none */
+    size_t width;      /* of text, in columns */
+};
+
+/* A report while it is built. */
+struct rm_report {
+    struct rm_page *page;
+    const struct rm_view_terms *terms;
+    struct rm_subject *subjects;
+    size_t count;
+};
+
+/** Whether data contain a part (RESMON_PAGE_*); other forms contain all parts. */
+static inline bool rm_report_wants(const struct rm_report *view, uint64_t part)
+{
+    const struct rm_view_terms *terms = view->terms;
+    return terms->form != RM_FORM_DATA || terms->parts == 0 || (terms->parts & part) != 0;
+}
 
 #endif

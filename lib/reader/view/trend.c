@@ -7,6 +7,7 @@
 #include "base/compiler.h"
 #include "view/html.h"
 #include "view/plots.h"
+#include "view/view.h"
 
 #define STRIP_COLUMNS 40U
 

@@ -13,6 +13,7 @@
 #include "os/outfile.h"
 #include "view/builders.h"
 #include "view/plots.h"
+#include "view/profile.h"
 #include "view/renderers.h"
 
 #define MOST_BYTES  ((size_t)256 << 20)
@@ -25,12 +26,6 @@
 #define MOST_BOXES  4000
 #define LEAST_BOXES 200
 #define EVERYTHING  ((size_t)SIZE_MAX >> 8)
-
-bool rm_view_wants(const struct rm_report *view, uint64_t part)
-{
-    return view->terms->form != RM_FORM_DATA || view->terms->parts == 0 ||
-           (view->terms->parts & part) != 0;
-}
 
 /* The share of each run of `all`. */
 static size_t part_of(size_t all, size_t count, size_t least, size_t most)
@@ -68,7 +63,7 @@ static void add_identity(struct rm_report *view, struct rm_subject *subject)
 
 static void add_tiles(struct rm_report *view, struct rm_subject *subject)
 {
-    if (rm_view_wants(view, RESMON_PAGE_FIGURES)) {
+    if (rm_report_wants(view, RESMON_PAGE_FIGURES)) {
         (void)rm_page_add(view->page, RM_BLOCK_TILES, "", rm_headline_tiles(subject));
         (void)rm_page_add(view->page, RM_BLOCK_ROWS, "", rm_headline_answers(subject));
     }
@@ -93,7 +88,7 @@ static void add_heat(struct rm_report *view, struct rm_subject *subject)
 
 static void add_charts(struct rm_report *view, struct rm_subject *subject)
 {
-    if (rm_view_wants(view, RESMON_PAGE_CHARTS)) {
+    if (rm_report_wants(view, RESMON_PAGE_CHARTS)) {
         (void)rm_page_add(view->page, RM_BLOCK_CHARTS, "", subject);
     }
 }
@@ -271,7 +266,7 @@ static void add_run(struct rm_report *view, size_t number)
     for (size_t i = 0; i < RM_ARRAY_LEN(parts) && !view->page->is_broken; i++) {
         bool is_table = parts[i].add != add_tiles && parts[i].add != add_charts;
         if ((parts[i].forms & view->terms->form) != 0 &&
-            (!is_table || rm_view_wants(view, RESMON_PAGE_TABLES))) {
+            (!is_table || rm_report_wants(view, RESMON_PAGE_TABLES))) {
             add_part(view, subject, &parts[i]);
         }
     }
@@ -286,20 +281,21 @@ static void add_all(struct rm_report *view)
     bool is_job = rm_names_are_of_a_job(page, view->subjects, view->count);
     rm_page_add(page, RM_BLOCK_ALL, "All together", view)->note =
         rm_names_meta(page, view->subjects, view->count);
-    if (rm_view_wants(view, RESMON_PAGE_FIGURES)) {
+    if (rm_report_wants(view, RESMON_PAGE_FIGURES)) {
         (void)rm_page_add(page, RM_BLOCK_TILES, "",
                           rm_headline_tiles_of_all(view->subjects, view->count, is_job));
     }
-    if (rm_view_wants(view, RESMON_PAGE_TABLES)) {
+    if (rm_report_wants(view, RESMON_PAGE_TABLES)) {
         add_table(view, rm_headline_table(view->subjects, view->count, is_job));
         add_table(view, rm_scopes_table_of_all(view->subjects, view->count));
     }
-    if (rm_view_wants(view, RESMON_PAGE_CHARTS) && view->terms->form != RM_FORM_MARKDOWN) {
+    if (rm_report_wants(view, RESMON_PAGE_CHARTS) && view->terms->form != RM_FORM_MARKDOWN) {
         (void)rm_page_add(page, RM_BLOCK_CHARTS, "", NULL);
     }
-    size_t count = rm_view_wants(view, RESMON_PAGE_TABLES) && view->terms->form != RM_FORM_MARKDOWN
-                       ? rm_metrics_of_nodes(view->subjects, view->count, nodes)
-                       : 0;
+    size_t count =
+        rm_report_wants(view, RESMON_PAGE_TABLES) && view->terms->form != RM_FORM_MARKDOWN
+            ? rm_metrics_of_nodes(view->subjects, view->count, nodes)
+            : 0;
     for (size_t i = 0; i < count; i++) {
         add_table(view, nodes[i]);
     }

@@ -8,36 +8,6 @@
 
 #include "view/subject.h"
 
-/* Forms of a report, as bits: each part is in some of them. */
-enum rm_form {
-    RM_FORM_BRIEF = 1, /* text */
-    RM_FORM_FULL = 2,
-    RM_FORM_HTML = 4,
-    RM_FORM_MARKDOWN = 8,
-    RM_FORM_DATA = 16,
-};
-
-struct rm_view_terms {
-    const struct resmon_run *const *runs;
-    size_t count;
-    const char *title; /* NULL: the programs and hosts */
-    enum rm_form form;
-    uint64_t parts;    /* of data: RESMON_PAGE_*; 0: all */
-    const char *plots; /* more metrics with a chart, with commas; NULL: none */
-    size_t width;      /* of text, in columns */
-};
-
-/* A report while it is built. */
-struct rm_report {
-    struct rm_page *page;
-    const struct rm_view_terms *terms;
-    struct rm_subject *subjects;
-    size_t count;
-};
-
-/** Whether data contain a part; other forms contain all parts. */
-bool rm_view_wants(const struct rm_report *view, uint64_t part);
-
 /** Appends the report.  RESMON_ERANGE: it is larger than the buffer may grow; RESMON_ENOMEM. */
 resmon_status rm_view_write(struct rm_buffer *out, const struct rm_view_terms *terms);
 

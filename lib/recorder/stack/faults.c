@@ -13,7 +13,6 @@
 #include "scope/scope.h"
 #include "stack/code.h"
 #include "stack/follow.h"
-#include "stack/slot.h"
 
 /* ---- weights -------------------------------------------------------------------------------- */
 

@@ -25,11 +25,10 @@
 #include "base/parse.h"
 #include "os/cgroup.h"
 #include "os/perf_ring.h"
+#include "stack/sample.h"
 #include "store/block.h"
 #include "store/stack_record.h"
 #include "store/stack_writer.h"
-
-struct rm_slot_sample; /* defined in stack/slot.h */
 
 /* Page faults of one kind. */
 struct rm_fault_source {

@@ -10,31 +10,6 @@
 
 #define NOTHING 0xffU
 
-/* ---- a sample ----------------------------------------------------------------------------- */
-
-/* Sites are padded to a multiple of 8 bytes, so that addresses are aligned. */
-static uint64_t bytes_for(uint32_t sites, uint32_t depth)
-{
-    uint64_t of_sites = ((uint64_t)sites * sizeof(uint32_t) + 7) / 8 * 8;
-    return sizeof(struct rm_slot_sample) + of_sites + depth * sizeof(uint64_t);
-}
-
-uint32_t *rm_slot_sites(struct rm_slot_sample *sample)
-{
-    return (uint32_t *)(void *)(sample + 1);
-}
-
-uint64_t *rm_slot_addresses(struct rm_slot_sample *sample)
-{
-    unsigned char *base = (unsigned char *)sample;
-    return (uint64_t *)(void *)(base + bytes_for(sample->site_count, 0));
-}
-
-uint32_t rm_slot_bytes_of(const struct rm_slot_sample *sample)
-{
-    return (uint32_t)bytes_for(sample->site_count, sample->depth);
-}
-
 /* ---- the ring ----------------------------------------------------------------------------- */
 
 static struct rm_slot_sample *at(struct rm_stack_slot *slot, uint64_t position)

@@ -13,33 +13,9 @@
 #include <time.h>
 
 #include "stack/faults.h"
+#include "stack/sample.h"
 #include "stack/unwind.h"
 #include "store/stack_record.h"
-
-/* Cause of a sample. */
-enum rm_sample_cause { RM_SAMPLE_CPU, RM_SAMPLE_FAULT, RM_SAMPLE_PEAK };
-
-/* Followed by its sites and addresses, aligned to 8 bytes. */
-struct rm_slot_sample {
-    uint32_t bytes; /* total size; a multiple of 8 */
-    uint8_t cause;  /* enum rm_sample_cause; 0xff: no sample, the ring continues at its begin */
-    uint8_t is_cut, is_broken, reserved;
-    uint32_t site_count;
-    uint32_t depth;
-    uint64_t count; /* samples represented */
-    /* For page faults: */
-    uint64_t faults;     /* faults represented */
-    uint64_t address;    /* of the last fault */
-    uint64_t page_bytes; /* size of the faulted page; 0: not known */
-};
-
-/* Capacity for the sites and addresses of the largest sample. */
-#define RM_SLOT_PARTS_BYTES (RM_STACK_SITES * sizeof(uint32_t) + RM_STACK_DEPTH * sizeof(uint64_t))
-
-/* Positions of a sample's sites and addresses. */
-uint32_t *rm_slot_sites(struct rm_slot_sample *sample);
-uint64_t *rm_slot_addresses(struct rm_slot_sample *sample);
-uint32_t rm_slot_bytes_of(const struct rm_slot_sample *sample);
 
 #define RM_SLOT_RING_BYTES UINT64_C(65536)
 
