@@ -144,17 +144,18 @@ static int print_comparison(const struct rounds *rounds)
 
 int cli_baseline(const struct cli_arguments *arguments)
 {
-    static struct rounds rounds; /* large */
-    double count = 3.0;
+    static struct rounds rounds;   /* large */
+    double count = 3.0, pue = 0.0; /* 0: the default */
     rounds = (struct rounds){.pause_s = 1.0, .command = arguments->words};
     if (!cli_number(arguments, "rounds", 1, MOST_ROUNDS, &count) ||
         !cli_number(arguments, "pause", 0, 86400, &rounds.pause_s) ||
-        !cli_needs_words(arguments, 1, (size_t)-1)) {
+        !cli_number(arguments, "pue", 1, 100, &pue) || !cli_needs_words(arguments, 1, (size_t)-1)) {
         return cli_wrong(arguments->command);
     }
     rounds.count = (size_t)count;
     rounds.carbon.struct_size = sizeof rounds.carbon;
     rounds.carbon.country = cli_value(arguments, "country");
+    rounds.carbon.pue = pue;
     rounds.options = (resmon_monitor_options){.struct_size = sizeof rounds.options,
                                               .domains = RESMON_DOMAIN_CPU | RESMON_DOMAIN_ENERGY,
                                               .flags = RESMON_FLAG_NO_SCOPES,

@@ -9,8 +9,8 @@
  *     resmon_promql_pod_peak(&options, "default", "train-0", 3600.0, &peak);
  *
  * For programs in a pod, such as a notebook.  The cluster must run Prometheus with the metrics of
- * cAdvisor (each kubelet has them) and, for energy, of Kepler.  Each call sends queries and blocks
- * until the server has answered.  Names are escaped in queries.
+ * cAdvisor (each kubelet has them); for GPUs, of the DCGM exporter; and for energy, of Kepler. Each
+ * call sends queries and blocks until the server has answered.  Names are escaped in queries.
  */
 #ifndef RESMON_PROMQL_H
 #define RESMON_PROMQL_H
@@ -51,15 +51,19 @@ RESMON_API resmon_status resmon_promql_value(const resmon_promql_options *option
 /** Highest usage of a pod.  NaN: no such series.  Since 0.1. */
 typedef struct resmon_pod_peak {
     size_t struct_size;
-    double cpu_cores;    /**< highest rate over one minute, sum of all containers; requires two
-                              scrapes per minute */
-    double memory_bytes; /**< highest working set of one container */
+    double cpu_cores;        /**< highest rate over one minute, sum of all containers; requires two
+                                  scrapes per minute */
+    double memory_bytes;     /**< highest working set of one container */
+    double gpu_percent;      /**< highest use of one GPU (DCGM_FI_DEV_GPU_UTIL) */
+    double gpu_memory_bytes; /**< highest memory use of one GPU (DCGM_FI_DEV_FB_USED) */
 } resmon_pod_peak;
 
 /**
  * Gets the peaks of a pod over the last `window_s` seconds, 1 ... 1e10.
- * Sources: container_cpu_usage_seconds_total and container_memory_working_set_bytes (cAdvisor).
- * RESMON_ENOENT: both are unknown; RESMON_ERANGE: `window_s` is out of range; and the errors of
+ * Sources: container_cpu_usage_seconds_total and container_memory_working_set_bytes (cAdvisor), and
+ * the DCGM exporter, whose pods are in the labels exported_namespace and exported_pod, or in
+ * namespace and pod if Prometheus honors the exporter's labels.
+ * RESMON_ENOENT: all are unknown; RESMON_ERANGE: `window_s` is out of range; and the errors of
  * resmon_promql_value().
  * Thread class: any thread.  Since 0.1.
  */

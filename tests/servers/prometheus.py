@@ -150,6 +150,7 @@ def pod_series(begin):
     quote = lambda text: text.replace("\\", "\\\\").replace('"', '\\"')
     labels = f'namespace="{quote(POD["namespace"])}",pod="{quote(POD["pod"])}"'
     kepler = f'container_namespace="{quote(POD["namespace"])}",pod_name="{quote(POD["pod"])}"'
+    exported = labels.replace("namespace=", "exported_namespace=").replace("pod=", "exported_pod=")
     times = range(0, 3601, 15)
     cpu = lambda t: 0.5 * t + 1.25 * min(max(t - 1200, 0), 600)
     families = [
@@ -157,6 +158,11 @@ def pod_series(begin):
         ("container_cpu_usage_seconds", "counter", labels + ',container=""', "_total", lambda t: 100 * t),
         ("container_memory_working_set_bytes", "gauge", labels + ',container="work"', "",
          lambda t: 1 << 30 if 600 <= t < 660 else 1 << 20),
+        # Two GPUs as the DCGM exporter has them by default, and one of another pod.
+        *(("DCGM_FI_DEV_GPU_UTIL", "gauge", f'gpu="{gpu}",{of},namespace="monitoring",pod="dcgm-1"', "", value)
+          for gpu, of, value in ((0, exported, lambda t: 80 if 900 <= t < 960 else 20), (1, exported, lambda t: 30),
+                                 (2, 'exported_namespace="batch",exported_pod="train-0"', lambda t: 99))),
+        ("DCGM_FI_DEV_FB_USED", "gauge", f'gpu="0",{exported},namespace="monitoring",pod="dcgm-1"', "", lambda t: 100 + t),
         ("kepler_container_joules", "counter", kepler, "_total", lambda t: 45.0 * t),
         ("kepler_container_package_joules", "counter", kepler, "_total", lambda t: 44.0 * t),
         *later_kepler(),
@@ -198,7 +204,7 @@ def check_pod(directory):
             return tuple(map(float, run(writer, what, base, *words, env=environment).split()))
 
         peak = ask("peak", POD["namespace"], POD["pod"])
-        assert math.isclose(peak[0], 1.75, rel_tol=1e-9) and peak[1] == 1 << 30, peak
+        assert math.isclose(peak[0], 1.75, rel_tol=1e-9) and peak[1:] == (1 << 30, 80, 3700 << 20), peak
         check_watts(ask("pod", POD["namespace"], POD["pod"], *times), {"total": 45, "package": 44})
         check_watts(ask("pod", "batch", "train-0", *times), {"total": 123, "core": 12, "package": 20, "dram": 3, "gpu": 100})
         check_watts(ask("pod", "batch", "train-1", *times), {"total": 23, "core": 12, "package": 20, "dram": 3})
@@ -209,7 +215,7 @@ def check_pod(directory):
             result = subprocess.run([writer, "pod", base, namespace, POD["pod"], *times], env=environment,
                                     stderr=subprocess.PIPE, text=True, check=False)
             assert result.returncode != 0 and "no such series" in result.stderr, (namespace, result)
-    print(f"pod: {peak[0]} cores, {peak[1]:.0f} B; energy of pods by both kinds of names of Kepler, and by a label")
+    print(f"pod: {peak[0]} cores, {peak[1]:.0f} B, {peak[2]:.0f} % of a GPU; energy of pods by both kinds of names of Kepler, and by a label")
 
 
 def file_count(directory):

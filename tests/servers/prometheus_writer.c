@@ -188,7 +188,8 @@ static int peak(char **arguments)
     if (resmon_promql_pod_peak(&options, arguments[1], arguments[2], 864000, &peak) != RESMON_OK) {
         return failed("peak");
     }
-    (void)printf("%.17g %.17g\n", peak.cpu_cores, peak.memory_bytes);
+    (void)printf("%.17g %.17g %.17g %.17g\n", peak.cpu_cores, peak.memory_bytes, peak.gpu_percent,
+                 peak.gpu_memory_bytes);
     return 0;
 }
 

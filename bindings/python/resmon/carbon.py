@@ -2,7 +2,7 @@
 """Energy of work above that of the idle machine, and energy as kWh, gCO2eq and liters of water by the location."""
 from __future__ import annotations
 
-from ctypes import byref, c_void_p
+from ctypes import byref, c_void_p, pointer
 
 from . import _abi
 from . import _generated_records as made
@@ -100,7 +100,7 @@ class Comparison(made.Comparison):
         return self.text.rstrip("\n")
 
 
-def measure_idle(seconds: float) -> Run:
+def measure_idle(seconds: float, place: Place | None = None) -> Run:
     """Records the idle machine while this thread sleeps, and returns a :class:`~resmon.Run` to compare with.
 
     ::
@@ -113,9 +113,12 @@ def measure_idle(seconds: float) -> Run:
     ArgumentError: ``seconds`` is out of its bounds.
 
     :param seconds: duration, above 0 to 604800 (a week)
+    :param place: as for :func:`intensity`
     """
-    handle = c_void_p()
-    lib.measure_idle(seconds, None, byref(handle))
+    handle, place = c_void_p(), current_place() if place is None else place
+    carbon = carbon_options(place) if place is not None else None
+    options = _abi.MonitorOptions(carbon=pointer(carbon)) if carbon is not None else None
+    lib.measure_idle(seconds, byref(options) if options is not None else None, byref(handle))
     return Run._own(handle)
 
 

@@ -35,7 +35,7 @@ def value(url: str, query: str, at: float = 0.0, **options: Any) -> float:
 
 
 def pod_peak(url: str, namespace: str, pod: str, window: float = 864000.0, **options: Any) -> PodPeak:
-    """Returns the highest CPU and memory use of a pod over the last `window` seconds (default ten days)."""
+    """Returns the highest use of CPU, memory and GPUs of a pod over the last `window` seconds (default ten days)."""
     return PodPeak.read(lib.promql_pod_peak, _options(url, **options), encoded(namespace, "namespace"), encoded(pod, "pod"), window)
 
 

@@ -441,6 +441,15 @@ def test_idle_and_comparison():
             resmon.measure_idle(seconds)
 
 
+def test_idle_at_a_place():
+    assert resmon.measure_idle(0.05, {"country": "FR", "pue": 1.25}).energy.pue == 1.25
+    resmon.carbon.set_place({"pue": 1.5})
+    try:
+        assert resmon.measure_idle(0.05).energy.pue == 1.5
+    finally:
+        resmon.carbon.set_place(None)
+
+
 def test_doctor():
     diagnosis = resmon.doctor()
     assert len(diagnosis) > 5 and {one.state for one in diagnosis} <= {"ready", "not readable", "absent", "garbled"}

@@ -175,6 +175,11 @@ static resmon_status check_window(double window_s)
                           window_s);
 }
 
+#define OF_GPUS(name)                                                        \
+    "max_over_time(" name "{exported_namespace=%n,exported_pod=%p}[%w]) or " \
+    "max_over_time(" name "{namespace=%n,pod=%p,exported_pod=\"\"}[%w])"
+#define MIB 1048576.0 /* the unit of DCGM_FI_DEV_FB_USED */
+
 resmon_status resmon_promql_pod_peak(const resmon_promql_options *options,
                                      const char *kube_namespace, const char *pod, double window_s,
                                      resmon_pod_peak *ret_peak)
@@ -185,6 +190,8 @@ resmon_status resmon_promql_pod_peak(const resmon_promql_options *options,
         "{namespace=%n,pod=%p,container!=\"\"}[1m]))[%w:%s])",
         "max_over_time(container_memory_working_set_bytes"
         "{namespace=%n,pod=%p,container!=\"\"}[%w])",
+        OF_GPUS("DCGM_FI_DEV_GPU_UTIL"),
+        OF_GPUS("DCGM_FI_DEV_FB_USED"),
     };
     double values[RM_ARRAY_LEN(patterns)];
     const struct places places = {
@@ -199,7 +206,10 @@ resmon_status resmon_promql_pod_peak(const resmon_promql_options *options,
     if (status != RESMON_OK) {
         return status;
     }
-    const resmon_pod_peak peak = {.cpu_cores = values[0], .memory_bytes = values[1]};
+    const resmon_pod_peak peak = {.cpu_cores = values[0],
+                                  .memory_bytes = values[1],
+                                  .gpu_percent = values[2],
+                                  .gpu_memory_bytes = values[3] * MIB};
     return rm_struct_give(&peak, RM_STRUCT_SIZE(resmon_pod_peak), ret_peak);
 }
 
