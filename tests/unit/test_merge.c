@@ -516,20 +516,21 @@ TEST(rules)
 TEST(many_nodes_halve)
 {
     struct rm_merge merge;
-    enum { NODES = 600 };
+    enum { NODES = 1500 };
     rm_merge_begin(&merge);
     for (int i = 0; i < NODES; i++) {
         char node[16];
         (void)snprintf(node, sizeof node, "n%d", i);
         struct made made = a_rank(node, i, i, 0);
-        made.rows = 900;
+        made.rows = 450;
         add(&merge, &made);
     }
     struct resmon_run *run = made_of(&merge);
-    assert_true(run->column_count > (size_t)NODES * COLUMNS);
+    assert_true(run->column_count > (size_t)NODES * 20);
     assert_true(run->column_count * run->row_count <= RM_MERGE_CELLS);
-    assert_true(run->column_count * run->row_count > RM_MERGE_CELLS / 5);
-    assert_true(rm_run_column_of(run, RM_GPU_UTIL, "1[n599]") >= 0);
+    assert_true(run->column_count * run->row_count > RM_MERGE_CELLS / 3);
+    assert_true(rm_run_column_of(run, RM_GPU_UTIL, "1[n1499]") >= 0);
+    assert_true(rm_run_fact_number(run, "settings", RM_FACT_MERGED_COLUMNS) > 20.0 * NODES);
     rm_run_free(run);
 }
 

@@ -80,6 +80,7 @@ void rm_facts_add_number(struct rm_block *block, const char *group, const char *
  * merged run. */
 #define RM_FACT_JOB_HOSTS       "hosts"
 #define RM_FACT_MERGED_INTERVAL "merged_interval_ms"
+#define RM_FACT_MERGED_COLUMNS  "merged_columns" /* for which it has fewer rows than others */
 
 #define RM_FACT_NUMBER_LIMIT 9e15 /* beyond this limit, doubles skip whole numbers */
 

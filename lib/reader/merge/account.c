@@ -190,6 +190,7 @@ static bool is_of_one(const struct rm_fact *fact)
         {"job", "cgroup"},
         {"settings", "record"},
         {"settings", RM_FACT_MERGED_INTERVAL},
+        {"settings", RM_FACT_MERGED_COLUMNS},
         {"machine", "host_name"},
         {"machine", "boot_id"},
         {"machine", "cpus"},

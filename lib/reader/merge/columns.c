@@ -405,17 +405,22 @@ static void halve(struct rm_merge *merge)
     }
 }
 
+/* For the rows of a result, or for those of a run that was added. */
 static bool is_too_fine(const struct rm_merge *merge)
 {
-    size_t count = merge->span.count;
+    return merge->width_ns < merge->least_width_ns || merge->span.count > RM_MERGE_ROWS;
+}
+
+static bool is_too_large(const struct rm_merge *merge)
+{
     size_t most = RM_MERGE_CELLS / (merge->column_count + merge->kind_count + 1);
-    return merge->width_ns < merge->least_width_ns ||
-           (count > 1 && (count > RM_MERGE_ROWS || count > most));
+    return merge->span.count > 1 && merge->span.count > most;
 }
 
 void rm_merge_cells_fit(struct rm_merge *merge)
 {
-    while (is_too_fine(merge)) {
+    while (is_too_fine(merge) || is_too_large(merge)) {
+        merge->is_coarse |= !is_too_fine(merge);
         halve(merge);
     }
 }

@@ -430,7 +430,7 @@ static void put_host_name(struct resmon_run *run)
 
 static void put_facts(struct making *making)
 {
-    enum { MORE = 5 };
+    enum { MORE = 6 };
     const struct rm_merge *merge = making->merge;
     const struct rm_merge_lowest *lowest = &merge->lowest;
     struct resmon_run *run = making->run;
@@ -451,6 +451,8 @@ static void put_facts(struct making *making)
                sum_over_nodes(run, offsetof(resmon_run_node, memory_bytes)));
     put_number(run, "machine", "gpus", sum_over_nodes(run, offsetof(resmon_run_node, gpus)));
     put_number(run, "settings", RM_FACT_MERGED_INTERVAL, (double)merge->width_ns / 1e6);
+    put_number(run, "settings", RM_FACT_MERGED_COLUMNS,
+               merge->is_coarse ? (double)merge->column_count : RM_NAN);
 }
 
 static void put_sources(struct making *making)

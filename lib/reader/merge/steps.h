@@ -106,6 +106,7 @@ struct rm_merge {
     struct rm_map column_map; /* by node and kind */
     int64_t width_ns;         /* of cells: RM_MERGE_WIDTH, doubled as often as they need it */
     int64_t least_width_ns;
+    bool is_coarse; /* cells are wider than rows and runs need, because of RM_MERGE_CELLS */
     struct rm_grid_span span; /* of all nodes */
     struct rm_merge_node *nodes;
     size_t node_count, node_room;

@@ -462,7 +462,15 @@ void rm_missing_say(struct rm_page *page, const struct resmon_run *run, struct r
 {
     const char *no_peak = why_no_peak(run);
     const char *no_processes = rm_run_fact_text(run, "settings", RM_FACT_NO_EACH);
+    double columns = rm_run_fact_number(run, "settings", RM_FACT_MERGED_COLUMNS);
     say_stacks(page, run, list);
+    if (columns > 0.0) {
+        rm_page_say(
+            page, list, "shorter rows: one has %s, as the job has %s columns",
+            rm_page_value(page, rm_run_fact_number(run, "settings", RM_FACT_MERGED_INTERVAL) / 1e3,
+                          "s"),
+            rm_page_value(page, columns, ""));
+    }
     if (no_peak[0] != '\0') {
         say(page, list, "exact peaks of scopes", no_peak);
     }
