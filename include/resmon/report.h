@@ -115,8 +115,7 @@ typedef struct resmon_page_options {
     const char *title; /**< default: the program and its host */
     uint64_t form;     /**< RESMON_PAGE_HTML, ... */
     uint64_t parts;    /**< parts of the data: RESMON_PAGE_FIGURES | ...; default: all */
-    const char
-        *plots; /**< metrics that get a chart besides, "gpu.temp,proc.threads"; default: none */
+    const char *plots; /**< more metrics with a chart, "gpu.temp,proc.threads"; default: none */
 } resmon_page_options;
 
 /**

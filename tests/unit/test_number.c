@@ -95,7 +95,7 @@ static void print_as_printf(char expected[64], double number)
     }
 }
 
-/* The same double as strtod() reads, and the same length. */
+/* Checks that rm_number_parse() reads the whole text, and the double that strtod() reads. */
 static void check_read(const char *text)
 {
     double number = NAN, expected = strtod(text, NULL);

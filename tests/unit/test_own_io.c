@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "os/own_usage.h"
+#include "os/own_io.h"
 
 #define BYTES (1 << 20)
 

@@ -316,6 +316,7 @@ static bool by_wide(const struct decimal *decimal, double *ret_number)
     *ret_number = rounded(quotient, -shift, quotient * power == number);
     return true;
 }
+
 static bool is_exact(const struct decimal *decimal, double *ret_number)
 {
     return decimal->digits <= EXACT_DIGITS &&

@@ -25,8 +25,8 @@ resmon_status rm_document_print(const struct resmon_run *run, struct rm_buffer *
 /** Reads a document of `length` bytes; trusts nothing in it. */
 resmon_status rm_document_parse(const char *text, size_t length, struct resmon_run **ret_run);
 
-/** The same, and frees the text (rm_alloc), also on failure: a large one before the run is made of
- * it. */
+/** Reads a document like rm_document_parse() and frees its text (of rm_alloc), also on failure: a
+ * large text is freed before the run is made. */
 resmon_status rm_document_take(char *text, size_t length, struct resmon_run **ret_run);
 
 #endif

@@ -15,6 +15,7 @@
 #include "base/parse.h"
 #include "base/status.h"
 #include "base/text.h"
+#include "os/own_io.h"
 #include "os/proc_pid.h"
 
 /* ---- pages ------------------------------------------------------------------------------ */

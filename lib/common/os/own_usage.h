@@ -15,7 +15,6 @@
 #include "base/parse.h"
 #include "os/file.h"
 #include "os/kept.h"
-#include "os/own_io.h"
 
 /* ---- pages ------------------------------------------------------------------------------ */
 

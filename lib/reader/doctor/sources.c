@@ -77,7 +77,7 @@ void rm_doctor_look_round(struct rm_doctor_exam *exam)
 
 /* ---- the machine ----------------------------------------------------------------------------- */
 
-/* "; 2 sockets"; nothing if the number is not known. */
+/* Adds "2 sockets", after a comma; nothing if the number is not known. */
 static void put_count(struct rm_buffer *text, double count, const char *one, const char *many)
 {
     if (count > 0.0) {

@@ -137,14 +137,15 @@ static bool new_kind(struct rm_merge *merge, const resmon_column *column, const 
         return false;
     }
     const struct rm_metric *metric = rm_metric_by_name(column->metric);
+    uint32_t id = metric != NULL ? metric->id : UINT32_MAX;
     bool is_of_process = column->level == RESMON_LEVEL_PROCESS ||
-                         column->level == RESMON_LEVEL_TREE ||
-                         strncmp(column->metric, "gpu.tree.", strlen("gpu.tree.")) == 0;
+                         column->level == RESMON_LEVEL_TREE || id == RM_GPU_TREE_MEM ||
+                         id == RM_GPU_TREE_SM; /* on a device, but of the process's tree */
     *kind = (struct rm_merge_kind){
         .metric = metric != NULL ? rm_metric_name(metric) : rm_merge_keep(merge, column->metric),
         .unit = metric != NULL ? rm_metric_unit(metric) : rm_merge_keep(merge, column->unit),
         .instance = rm_merge_keep(merge, instance),
-        .id = metric != NULL ? metric->id : UINT32_MAX,
+        .id = id,
         .level = column->level,
         .rule = rule_of(column),
         .is_counter = column->kind == RESMON_COUNTER,
@@ -202,12 +203,6 @@ static struct rm_merge_column *new_column(struct rm_merge *merge, uint32_t node,
                    (uint32_t)merge->column_count - 1);
     }
     return column;
-}
-
-/* A mean over devices and nodes. */
-static bool is_mean(const struct rm_merge_kind *kind)
-{
-    return kind->rule == RM_RULE_MEAN || kind->rule == RM_RULE_SHARE;
 }
 
 /* A mean over the processes of a node, too. */
@@ -303,7 +298,7 @@ static resmon_column statistics_of(const struct rm_merge_kind *kind, const struc
         max = rm_greater(column->max, max);
         add(&sum, column);
     }
-    if (devices->count > 1 && is_mean(kind)) {
+    if (devices->count > 1 && rm_merge_kind_is_mean(kind)) {
         divide(&sum, (double)devices->count, min, max);
     }
     return sum;
@@ -333,7 +328,7 @@ static struct reading reading_of(const struct rm_merge_kind *kind, const struct 
             reading.columns++;
         }
     }
-    if (reading.columns > 1 && is_mean(kind)) {
+    if (reading.columns > 1 && rm_merge_kind_is_mean(kind)) {
         reading.value /= (double)reading.columns;
     } else if (reading.columns > 1) {
         reading.low = reading.high = RM_NAN;

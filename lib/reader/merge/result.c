@@ -15,12 +15,6 @@
 
 /* ---- the column of a metric for all nodes ---------------------------------------------------- */
 
-/* A mean over nodes. */
-static bool is_mean(const struct rm_merge_kind *kind)
-{
-    return kind->rule == RM_RULE_MEAN || kind->rule == RM_RULE_SHARE;
-}
-
 /* The column of all nodes, and the columns of each node. */
 struct rm_merge_whole {
     struct resmon_run *run;
@@ -47,7 +41,7 @@ static double part_of(const struct rm_merge_whole *whole, size_t node)
     for (size_t i = 0; i < whole->nodes; i++) {
         all += whole->weights[i];
     }
-    return is_mean(whole->kind) ? whole->weights[node] / all : 1.0;
+    return rm_merge_kind_is_mean(whole->kind) ? whole->weights[node] / all : 1.0;
 }
 
 /* ---- rows ----------------------------------------------------------------------------------- */
@@ -56,7 +50,7 @@ static double part_of(const struct rm_merge_whole *whole, size_t node)
 static void fill_row(const struct rm_merge_whole *whole, size_t row)
 {
     double sum = 0.0, weights = 0.0, low = RM_NAN, high = RM_NAN;
-    bool is_share = is_mean(whole->kind);
+    bool is_share = rm_merge_kind_is_mean(whole->kind);
     for (size_t i = 0; i < whole->nodes; i++) {
         double mean = series_of(whole, i, RESMON_SERIES_MEAN)[row];
         if (!isnan(mean)) {
@@ -133,7 +127,7 @@ static void settle(const struct rm_merge_whole *whole)
         column->last += part * node->last;
         column->integral += part * node->integral;
     }
-    if (is_mean(whole->kind)) {
+    if (rm_merge_kind_is_mean(whole->kind)) {
         settle_share(whole, column);
     } else {
         column->mean =

@@ -34,6 +34,12 @@ struct rm_merge_kind {
     bool is_of_host; /* the same for all processes of a node */
 };
 
+/** Whether the value of several devices or nodes is a mean of theirs, not their sum. */
+static inline bool rm_merge_kind_is_mean(const struct rm_merge_kind *kind)
+{
+    return kind->rule == RM_RULE_MEAN || kind->rule == RM_RULE_SHARE;
+}
+
 /*
  * Time is divided into cells of one width, which begin at multiples of it since 1970: so all nodes
  * have the same cells, and halving their number is exact.  Rows of other widths are divided among

@@ -35,6 +35,7 @@
 #include "os/file.h"
 #include "os/host.h"
 #include "os/nvml.h"
+#include "os/own_io.h"
 #include "os/own_usage.h"
 #include "os/proc_pid.h"
 

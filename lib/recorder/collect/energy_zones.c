@@ -13,7 +13,7 @@
 #include "base/text.h"
 #include "collect/capacity.h"
 #include "os/file.h"
-#include "os/own_usage.h"
+#include "os/own_io.h"
 
 /* ---- zones of powercap ---------------------------------------------------------------------- */
 

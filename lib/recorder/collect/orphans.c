@@ -9,7 +9,7 @@
 
 #include "base/alloc.h"
 #include "collect/collect.h"
-#include "os/own_usage.h"
+#include "os/own_io.h"
 #include "os/proc_pid.h"
 
 /* ---- forks that the kernel reports ---------------------------------------------------------- */

@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "os/file.h"
 #include "os/identity.h"
+#include "os/own_io.h"
 #include "os/own_usage.h"
 #include "os/proc_pid.h"
 

@@ -15,7 +15,7 @@
 #include "base/status.h"
 #include "os/kept.h"
 #include "os/mapping.h"
-#include "os/own_usage.h"
+#include "os/own_io.h"
 #include "store/events.h"
 
 /* ---- settling ------------------------------------------------------------------------------- */

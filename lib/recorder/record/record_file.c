@@ -8,7 +8,7 @@
 #include "base/alloc.h"
 #include "base/status.h"
 #include "os/outfile.h"
-#include "os/own_usage.h"
+#include "os/own_io.h"
 
 #define PAGE_BYTES  4096U
 #define ROOM_PAGES  32U

@@ -8,7 +8,7 @@
 
 #include "base/clock.h"
 #include "base/compiler.h"
-#include "os/own_usage.h"
+#include "os/own_io.h"
 #include "store/scope_records.h"
 
 /* The first instances of a meter at a node are not limited, so that short ones at the begin do not

@@ -9,7 +9,7 @@
 #include "base/fork.h"
 #include "base/status.h"
 #include "base/text.h"
-#include "os/own_usage.h"
+#include "os/own_io.h"
 #include "os/perf.h"
 #include "os/pfm.h"
 

@@ -19,7 +19,7 @@
 #include "base/parse.h"
 #include "base/status.h"
 #include "base/struct_size.h"
-#include "os/own_usage.h"
+#include "os/own_io.h"
 #include "scope/peak.h"
 #include "scope/session.h"
 
