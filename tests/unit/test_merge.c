@@ -139,23 +139,24 @@ static const struct column {
 
 #define COLUMNS RM_ARRAY_LEN(made_columns)
 
-static void fill_column(struct resmon_run *run, const struct made *made, size_t c)
+static void fill_column(struct resmon_run *run, const struct made *made, size_t c,
+                        const struct column *kind)
 {
-    const struct rm_metric *metric = rm_metric_of(made_columns[c].metric);
+    const struct rm_metric *metric = rm_metric_of(kind->metric);
     resmon_column *column = &run->columns[c];
     double seconds = (double)made->interval_ms / 1e3;
     bool is_counter = (metric->kind & RM_KIND_MASK) == RESMON_COUNTER;
     rm_record_clear(RM_RECORD_statistics, column);
     column->metric = rm_metric_name(metric);
     column->unit = rm_metric_unit(metric);
-    column->instance = made_columns[c].instance;
+    column->instance = kind->instance;
     column->source = "made";
     column->kind = is_counter ? RESMON_COUNTER : RESMON_GAUGE;
     column->level = metric->level;
     column->integral = column->duration_s = 0.0;
     double growth = 0.0;
     for (size_t i = 0; i < made->rows; i++) {
-        double value = made_columns[c].from + made_columns[c].range * noise(made, c, i);
+        double value = kind->from + kind->range * noise(made, c, i);
         growth += value;
         double mean = is_counter ? value / seconds : value;
         rm_run_series(run, c, RESMON_SERIES_LAST)[i] = is_counter ? growth : value;
@@ -196,7 +197,7 @@ static void fill_scopes(struct resmon_run *run, const struct made *made)
     run->scope_count = made->rank == 1 ? 2 : 3; /* rank 1 does not train */
 }
 
-static struct resmon_run *make(const struct made *made)
+static struct resmon_run *make_rows(const struct made *made, size_t columns)
 {
     struct resmon_run *run = rm_run_new();
     assert_non_null(run);
@@ -209,14 +210,20 @@ static struct resmon_run *make(const struct made *made)
     run->info.samples = made->rows;
     run->end.reason = made->reason;
     say_facts(run, made);
-    made_table(run, COLUMNS, made->rows);
+    made_table(run, columns, made->rows);
     for (size_t i = 0; i < made->rows; i++) {
         run->t_first[i] = (int64_t)i * made->interval_ms * MS;
         run->t_last[i] = (int64_t)(i + 1) * made->interval_ms * MS;
         run->row_samples[i] = 1;
     }
+    return run;
+}
+
+static struct resmon_run *make(const struct made *made)
+{
+    struct resmon_run *run = make_rows(made, COLUMNS);
     for (size_t c = 0; c < COLUMNS; c++) {
-        fill_column(run, made, c);
+        fill_column(run, made, c, &made_columns[c]);
     }
     fill_scopes(run, made);
     return run;
@@ -509,6 +516,27 @@ TEST(rules)
     assert_int_equal(rm_run_column_of(run, RM_GPU_THROTTLE_REASONS, "n1"), -1);
     assert_int_equal(rm_run_column_of(run, RM_PROC_MEM_PEAK_RSS, NULL), -1);
     rm_run_free(first);
+    rm_run_free(run);
+}
+
+/* The ports of a node are all in its sum, however many they are. */
+TEST(many_ports)
+{
+    enum { PORTS = 200 };
+    char names[PORTS][16];
+    struct made made = a_rank("n1", 0, 0, 0);
+    struct resmon_run *run = make_rows(&made, PORTS);
+    for (size_t c = 0; c < PORTS; c++) {
+        (void)snprintf(names[c], sizeof names[c], "mlx5_%zu:1", c);
+        const struct column port = {RM_NODE_IB_SENT, 2, 0, names[c]};
+        fill_column(run, &made, c, &port);
+    }
+    struct rm_merge merge;
+    rm_merge_begin(&merge);
+    assert_ok(rm_merge_add(&merge, run));
+    rm_run_free(run);
+    run = made_of(&merge);
+    assert_close(column_of(run, RM_NODE_IB_SENT, "n1")->last, 2.0 * PORTS * (double)made.rows);
     rm_run_free(run);
 }
 

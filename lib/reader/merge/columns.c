@@ -95,11 +95,9 @@ struct rm_grid_span rm_grid_halve(struct rm_grid_cell *cells, struct rm_grid_spa
 
 /* ---- columns and what they measure ----------------------------------------------------------- */
 
-#define MOST_DEVICES 64 /* of a node, at most */
-
 /* Columns of a run that make one column of a node. */
 struct devices {
-    size_t columns[MOST_DEVICES];
+    const size_t *columns;
     size_t count;
 };
 
@@ -550,7 +548,7 @@ static bool add_column(struct rm_merge *merge, const struct rm_merge_input *inpu
 static bool add_one(struct rm_merge *merge, const struct rm_merge_input *input, size_t node_index,
                     size_t column, const char *instance)
 {
-    const struct devices devices = {.columns = {column}, .count = 1};
+    const struct devices devices = {.columns = &column, .count = 1};
     uint32_t kind = kind_of(merge, &input->run->columns[column], instance);
     return kind != UINT32_MAX && add_column(merge, input, node_index, kind, &devices);
 }
@@ -566,6 +564,7 @@ struct by_metric {
     struct rm_intern metrics;
     uint32_t *first, *last; /* by metric */
     uint32_t *next_1;       /* by column: index + 1 of the next one of its metric; 0: none */
+    size_t *parts;          /* of the metric that is added: room for all columns */
 };
 
 static void forget_metrics(struct by_metric *by)
@@ -574,6 +573,7 @@ static void forget_metrics(struct by_metric *by)
     rm_free(by->first);
     rm_free(by->last);
     rm_free(by->next_1);
+    rm_free(by->parts);
 }
 
 /* False: no memory. */
@@ -582,8 +582,10 @@ static bool find_metrics(const struct resmon_run *run, struct by_metric *by)
     size_t room = run->column_count + 1;
     *by = (struct by_metric){.first = rm_alloc(room, sizeof *by->first),
                              .last = rm_alloc(room, sizeof *by->last),
-                             .next_1 = rm_alloc(room, sizeof *by->next_1)};
-    bool has_room = by->first != NULL && by->last != NULL && by->next_1 != NULL;
+                             .next_1 = rm_alloc(room, sizeof *by->next_1),
+                             .parts = rm_alloc(room, sizeof *by->parts)};
+    bool has_room =
+        by->first != NULL && by->last != NULL && by->next_1 != NULL && by->parts != NULL;
     for (uint32_t i = 0; i < run->column_count && has_room; i++) {
         uint32_t known = by->metrics.count;
         uint32_t metric = rm_intern_text(&by->metrics, run->columns[i].metric);
@@ -610,23 +612,24 @@ static bool is_part(const resmon_column *column, enum rm_metric_rule rule, size_
                                                 : is_counter || is_first;
 }
 
-/* The columns of a metric that make the column of its node. */
-static void find_devices(const struct resmon_run *run, const struct by_metric *by, uint32_t metric,
-                         struct devices *ret_devices)
+/* The columns of a metric that make the column of its node, until the next call. */
+static struct devices find_devices(const struct resmon_run *run, const struct by_metric *by,
+                                   uint32_t metric)
 {
     enum rm_metric_rule rule = rule_of(&run->columns[by->first[metric]]);
-    ret_devices->count = 0;
+    size_t count = 0;
     for (uint32_t i_1 = by->first[metric] + 1; i_1 > 0; i_1 = by->next_1[i_1 - 1]) {
         const resmon_column *column = &run->columns[i_1 - 1];
         if (column->n > 0 && column->instance[0] == '\0') {
-            *ret_devices = (struct devices){.columns = {i_1 - 1}, .count = 1};
-            return;
+            by->parts[0] = i_1 - 1;
+            count = 1;
+            break;
         }
-        if (column->n > 0 && ret_devices->count < MOST_DEVICES &&
-            is_part(column, rule, ret_devices->count)) {
-            ret_devices->columns[ret_devices->count++] = i_1 - 1;
+        if (column->n > 0 && is_part(column, rule, count)) {
+            by->parts[count++] = i_1 - 1;
         }
     }
+    return (struct devices){.columns = by->parts, .count = count};
 }
 
 /* Adds a metric: its instances, and the node as a whole. */
@@ -634,12 +637,11 @@ static bool add_metric(struct rm_merge *merge, const struct rm_merge_input *inpu
                        const struct by_metric *by, uint32_t metric)
 {
     const resmon_column *head = &input->run->columns[by->first[metric]];
-    struct devices devices;
     bool is_added = true;
     if (head->level == RESMON_LEVEL_PROCESS && rule_of(head) == RM_RULE_NONE) {
         return true; /* a peak, which the list of ranks has */
     }
-    find_devices(input->run, by, metric, &devices);
+    struct devices devices = find_devices(input->run, by, metric);
     if (devices.count > 0) {
         uint32_t kind = kind_of(merge, &input->run->columns[devices.columns[0]], "");
         is_added = kind != UINT32_MAX && add_column(merge, input, 0, kind, &devices);
