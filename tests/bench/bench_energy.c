@@ -19,6 +19,7 @@
 #include "collect/energy_zones.h"
 #include "isolated.h"
 #include "os/perf.h"
+#include "store/layout.h"
 #include "store/scope_energy.h"
 
 #define ZONES   4

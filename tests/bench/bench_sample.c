@@ -22,6 +22,7 @@
 #include "isolated.h"
 #include "os/mapping.h"
 #include "setup/options.h"
+#include "store/layout.h"
 
 static const char *const files[] = {
     "/proc/self/stat",    "/proc/self/io",         "/proc/self/statm",  "/proc/self/status",

@@ -15,7 +15,7 @@
 #include "bench.h"
 #include "metric/metric.h"
 #include "os/mapping.h"
-#include "store/block.h"
+#include "store/layout.h"
 #include "store/series.h"
 
 struct store {

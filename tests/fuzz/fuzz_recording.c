@@ -16,6 +16,7 @@
 #include "format/document.h"
 #include "format/json.h"
 #include "run/run.h"
+#include "store/layout.h"
 
 #define ALIGNMENT 64
 

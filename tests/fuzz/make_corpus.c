@@ -13,6 +13,7 @@
 #include "metric/metric.h"
 #include "run/run.h"
 #include "scope/session.h"
+#include "store/layout.h"
 #include "store/run_records.h"
 #include "store/series.h"
 

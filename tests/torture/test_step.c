@@ -21,6 +21,7 @@
 #include "run/run.h"
 #include "scope/session.h"
 #include "scope/site.h"
+#include "store/layout.h"
 #include "store/run_records.h"
 #include "store/scope_records.h"
 #include "store/series.h"

@@ -20,6 +20,7 @@
 #include "base/compiler.h"
 #include "os/identity.h"
 #include "run/run.h"
+#include "store/layout.h"
 #include "store/series.h"
 
 #define ROWS 4

@@ -7,7 +7,7 @@
 
 #include "test.h"
 
-#include "store/block.h"
+#include "store/layout.h"
 
 /* The smallest that every test can live with; change what matters. */
 static inline struct rm_block_sizes small_sizes(void)

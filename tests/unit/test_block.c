@@ -14,6 +14,7 @@
 #include "metric/metric.h"
 #include "random.h"
 #include "run/run.h"
+#include "store/layout.h"
 #include "store/run_records.h"
 #include "store/scope_tree.h"
 #include "store/series.h"

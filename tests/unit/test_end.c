@@ -10,7 +10,9 @@
 #include <stdbool.h>
 
 #include "format/json.h"
+#include "run/record.h"
 #include "run/run.h"
+#include "store/end.h"
 
 /* ---- from a block ----------------------------------------------------------------------- */
 

@@ -11,6 +11,7 @@
 #include "made_block.h"
 #include "random.h"
 #include "single_step.h"
+#include "store/layout.h"
 #include "store/series.h"
 
 enum { GAUGE, GAUGE_WITH_GAPS, INTERVAL_GAUGE, COUNTER, RESTLESS_COUNTER, COLUMNS };

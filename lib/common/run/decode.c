@@ -9,6 +9,7 @@
 #include "run/record.h"
 #include "run/run.h"
 #include "store/end.h"
+#include "store/layout.h"
 #include "store/run_records.h"
 #include "store/sketch.h"
 

@@ -14,10 +14,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <resmon/status.h>
+#include <resmon/end.h>
 
 #include "base/clock.h"
-#include "store/end.h"
 
 #define RM_BLOCK_MAGIC        "RESMONBK"
 #define RM_BLOCK_PART_MAGIC   "RESMONPT" /* instead of RM_BLOCK_MAGIC while a copy is written */
@@ -106,6 +105,17 @@ struct rm_section {
 
 #define RM_FACETS 3 /* kinds of records beside each node: see store/scope_records.h */
 
+/* How the program ended (store/end.h). */
+#define RM_END_TEXT_BYTES 256
+
+struct rm_end_record {
+    int32_t reason; /* UNKNOWN: not recorded yet */
+    int32_t exit_status;
+    int32_t signal_number;
+    int32_t reserved;
+    char text[RM_END_TEXT_BYTES];
+};
+
 struct rm_block_header {
     char magic[8];
     uint32_t version;
@@ -186,28 +196,6 @@ struct rm_block {
     unsigned char *base;
     struct rm_block_header *header;
 };
-
-/** Computes the bytes that a block of these sizes needs. RESMON_ERANGE names the size that is out
- * of bounds, or reports that the product of the sizes is. */
-resmon_status rm_block_measure(const struct rm_block_sizes *sizes, uint64_t *ret_bytes);
-
-/** Formats zeroed memory of rm_block_measure() bytes. */
-void rm_block_format(struct rm_block *block, void *memory, const struct rm_block_sizes *sizes);
-
-/**
- * Uses `bytes` bytes of untrusted origin as a block. RESMON_EFORMAT unless all values that later
- * code relies on (magic, sizes, sections) are valid; RESMON_EVERSION for another version.
- */
-resmon_status rm_block_attach(struct rm_block *block, void *memory, uint64_t bytes);
-
-/** For a copy whose end is missing and replaced by zeroes: reduces the header's sizes and counts to
- * the records within the first `bytes`. RESMON_EFORMAT if not even the columns and their
- * statistics, which come first, are whole. */
-resmon_status rm_block_clip(const struct rm_block *block, uint64_t bytes);
-
-/** Length of the front of the block: up to the end of the states, which come first. At most
- * `bytes`; the header may be of untrusted origin. */
-uint64_t rm_block_front(const struct rm_block_header *header, uint64_t bytes);
 
 /** Record `index` of a section; the caller keeps index below its count. */
 static inline void *rm_block_record(const struct rm_block *block, enum rm_section_id id,

@@ -7,7 +7,6 @@
 
 #include "base/compiler.h"
 #include "base/text.h"
-#include "store/block.h"
 
 /* ---- how the program ended -------------------------------------------------------------- */
 

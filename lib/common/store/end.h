@@ -11,21 +11,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "store/block.h"
+
 /* ---- how the program ended -------------------------------------------------------------- */
-
-struct rm_block;
-struct rm_block_header;
-
-#define RM_END_TEXT_BYTES 256
-
-/* As stored in a block. */
-struct rm_end_record {
-    int32_t reason; /* UNKNOWN: not recorded yet */
-    int32_t exit_status;
-    int32_t signal_number;
-    int32_t reserved;
-    char text[RM_END_TEXT_BYTES];
-};
 
 /** Stores the end. The caller holds a lock against concurrent calls. */
 void rm_end_store(struct rm_block_header *header, const resmon_run_end *end);
@@ -41,8 +29,6 @@ void rm_end_load(const struct rm_block_header *header, struct rm_end_record *ret
 resmon_run_end rm_end_of_status(int status);
 
 /* ---- what it used ----------------------------------------------------------------------- */
-
-struct rm_block_header;
 
 /** Stores the usage once: later calls change nothing and return false. The caller holds a lock
  * against concurrent calls. */

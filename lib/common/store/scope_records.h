@@ -27,6 +27,11 @@
  * the block (record/block_copy.c). Pure.
  */
 
+/* Kinds of records beside a node. */
+enum rm_facet_kind { RM_FACET_ENERGY, RM_FACET_COUNTS, RM_FACET_TALLIES };
+
+_Static_assert(RM_FACET_TALLIES + 1 == RM_FACETS, "the journal has a version for each");
+
 struct rm_facet {
     uint32_t section;
     size_t record_bytes;
@@ -61,6 +66,23 @@ uint32_t rm_facet_next_version(const struct rm_block *block, enum rm_facet_kind 
  * `source`. A part of rm_node_move(). */
 void rm_facet_move(const struct rm_block *block, enum rm_facet_kind kind, rm_node_ref source,
                    rm_node_ref target, struct rm_tally_all all);
+
+/* ---- moves -------------------------------------------------------------------------------- */
+
+/**
+ * Adds the counts of `source` to `target` and clears `source`. At each instant, the two nodes
+ * together contain each count once: the header's journal describes the move to a concurrent reader.
+ */
+void rm_node_move(struct rm_block *block, rm_node_ref source, rm_node_ref target);
+
+/* Which records of a node are already in the target of an unfinished rm_node_move(). */
+struct rm_node_moved {
+    int wall;
+    int meters;
+    int facets[RM_FACETS];
+};
+
+struct rm_node_moved rm_node_moved_of(const struct rm_block *block, rm_node_ref ref);
 
 /* ---- energy ------------------------------------------------------------------------------ */
 

@@ -10,7 +10,6 @@
 #include "base/text.h"
 #include "store/events.h"
 #include "store/published.h"
-#include "store/scope_records.h"
 #include "store/series.h"
 
 /* ---- nodes and threads ------------------------------------------------------------------ */
@@ -71,8 +70,7 @@ struct rm_scope_meters rm_node_meters(const struct rm_scope_node *node)
     return meters;
 }
 
-/* Publishes new wall times, or meter totals. Only the node's owner calls it. */
-static void node_publish_wall(struct rm_scope_node *node, const struct rm_scope_wall *wall)
+void rm_node_publish_wall(struct rm_scope_node *node, const struct rm_scope_wall *wall)
 {
     RM_STORE(&node->min, wall->min);
     RM_STORE(&node->max, wall->max);
@@ -95,7 +93,7 @@ void rm_node_add_instance(struct rm_scope_node *node, uint64_t ticks)
         .sums = {1, ticks, rm_wide_product(ticks, ticks)}, .min = ticks, .max = ticks};
     struct rm_scope_wall wall = rm_node_wall(node);
     wall = rm_scope_wall_merge(&wall, &one);
-    node_publish_wall(node, &wall);
+    rm_node_publish_wall(node, &wall);
 }
 
 void rm_node_open_task(struct rm_scope_node *node, uint64_t start)
@@ -172,66 +170,6 @@ struct rm_scope_meters rm_scope_meters_merge(const struct rm_scope_meters *a,
         .folded = a->folded + b->folded,
         .resumed = a->resumed + b->resumed,
     };
-}
-
-/*
- * The journal names both nodes and the versions that the target will have. While the journal is
- * valid, a reader counts a record of the source only until the target has its new version.
- */
-void rm_node_move(struct rm_block *block, rm_node_ref source, rm_node_ref target)
-{
-    struct rm_block_header *header = block->header;
-    struct rm_scope_node *from = rm_node_at(block, source);
-    struct rm_scope_node *to = rm_node_at(block, target);
-    struct rm_scope_wall from_wall = rm_node_wall(from);
-    struct rm_scope_wall to_wall = rm_node_wall(to);
-    struct rm_scope_meters from_meters = rm_node_meters(from);
-    struct rm_scope_meters to_meters = rm_node_meters(to);
-    struct rm_scope_wall wall = rm_scope_wall_merge(&to_wall, &from_wall);
-    struct rm_scope_meters meters = rm_scope_meters_merge(&to_meters, &from_meters);
-    const struct rm_tally_all from_all = {from_wall.sums.calls, from_wall.sums.total};
-
-    RM_STORE(&header->journal.source, source);
-    RM_STORE(&header->journal.target, target);
-    RM_STORE(&header->journal.meter_version, to->meter_version + 1);
-    for (int kind = 0; kind < RM_FACETS; kind++) {
-        RM_STORE(&header->journal.facet_versions[kind],
-                 rm_facet_next_version(block, (enum rm_facet_kind)kind, target));
-    }
-    RM_STORE_RELEASE(&header->journal.wall_version,
-                     (UINT64_C(1) << 32) | (uint32_t)(to->wall_version + 1));
-    node_publish_wall(to, &wall);
-    rm_node_publish_meters(to, &meters);
-    for (int kind = 0; kind < RM_FACETS; kind++) {
-        rm_facet_move(block, (enum rm_facet_kind)kind, source, target, from_all);
-    }
-    node_publish_wall(from, &(struct rm_scope_wall){.min = UINT64_MAX});
-    rm_node_publish_meters(from, &(struct rm_scope_meters){0});
-    RM_STORE_RELEASE(&header->journal.wall_version, 0);
-}
-
-struct rm_node_moved rm_node_moved_of(const struct rm_block *block, rm_node_ref ref)
-{
-    const struct rm_block_header *header = block->header;
-    const struct rm_section *nodes = &header->sections[RM_SECTION_NODES];
-    uint64_t version = RM_LOAD_ACQUIRE(&header->journal.wall_version);
-    uint64_t target = RM_LOAD(&header->journal.target);
-    /* The file may be damaged or hostile. */
-    bool is_sound =
-        target % nodes->record_bytes == 0 && target / nodes->record_bytes < nodes->count;
-    if (version == 0 || RM_LOAD(&header->journal.source) != ref || !is_sound) {
-        return (struct rm_node_moved){.wall = 0};
-    }
-    const struct rm_scope_node *to = rm_node_at(block, (rm_node_ref)target);
-    struct rm_node_moved moved = {
-        .wall = RM_LOAD(&to->wall_version) == (uint32_t)version,
-        .meters = RM_LOAD(&to->meter_version) == (uint32_t)RM_LOAD(&header->journal.meter_version),
-    };
-    for (int kind = 0; kind < RM_FACETS; kind++) {
-        uint32_t next = rm_facet_next_version(block, (enum rm_facet_kind)kind, (rm_node_ref)target);
-        moved.facets[kind] = next == RM_LOAD(&header->journal.facet_versions[kind]) + 1;
-    }
-    return moved;
 }
 
 /* ---- the end of open scopes ------------------------------------------------------------- */

@@ -166,6 +166,8 @@ static inline const struct rm_wall_sums *rm_node_own_sums(const struct rm_scope_
     return &node->sums[RM_LOAD(&node->wall_version) & 1];
 }
 
+/** Publish new wall times, or meter totals; the node's owner only. */
+void rm_node_publish_wall(struct rm_scope_node *node, const struct rm_scope_wall *wall);
 void rm_node_publish_meters(struct rm_scope_node *node, const struct rm_scope_meters *totals);
 
 /** The member `away` of the published meter record. */
@@ -203,26 +205,6 @@ struct rm_scope_wall rm_scope_wall_merge(const struct rm_scope_wall *a,
                                          const struct rm_scope_wall *b);
 struct rm_scope_meters rm_scope_meters_merge(const struct rm_scope_meters *a,
                                              const struct rm_scope_meters *b);
-
-/**
- * Adds the counts of `source` to `target` and clears `source`. At each instant, the two nodes
- * together contain each count once: the header's journal describes the move to a concurrent reader.
- */
-void rm_node_move(struct rm_block *block, rm_node_ref source, rm_node_ref target);
-
-/* Kinds of records beside a node (store/scope_records.h). */
-enum rm_facet_kind { RM_FACET_ENERGY, RM_FACET_COUNTS, RM_FACET_TALLIES };
-
-_Static_assert(RM_FACET_TALLIES + 1 == RM_FACETS, "the journal has a version for each");
-
-/* Which records of a node are already in the target of an unfinished rm_node_move(). */
-struct rm_node_moved {
-    int wall;
-    int meters;
-    int facets[RM_FACETS];
-};
-
-struct rm_node_moved rm_node_moved_of(const struct rm_block *block, rm_node_ref ref);
 
 /* ---- the end of open scopes ------------------------------------------------------------- */
 

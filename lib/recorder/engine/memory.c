@@ -21,6 +21,7 @@
 #include "scope/session.h"
 #include "scope/site.h"
 #include "scope/thread_counters.h"
+#include "store/layout.h"
 #include "store/run_records.h"
 #include "store/scope_records.h"
 

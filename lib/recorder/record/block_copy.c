@@ -17,6 +17,7 @@
 #include "os/mapping.h"
 #include "os/own_io.h"
 #include "store/events.h"
+#include "store/layout.h"
 
 /* ---- settling ------------------------------------------------------------------------------- */
 

@@ -17,8 +17,8 @@
 #include "record/block_copy.h"
 #include "record/leftover.h"
 #include "record/record_file.h"
-#include "store/block.h"
 #include "store/events.h"
+#include "store/layout.h"
 #include "store/run_records.h"
 
 /*

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "store/block.h"
+#include "store/layout.h"
 
 #include <string.h>
 
