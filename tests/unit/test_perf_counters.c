@@ -15,6 +15,7 @@
 
 #include "base/alloc.h"
 #include "collect/collect.h"
+#include "collect/counters.h"
 #include "counter/group.h"
 #include "pages.h"
 
@@ -105,14 +106,14 @@ static void open_source(struct source *source, const char *name, uint32_t arch)
     memset(source, 0, sizeof *source);
     source->collector = collector_named(name);
     assert_ok(rm_collect_init(&source->collect, NULL, 0, 0));
-    source->collect.counters.wanted = &source->wanted;
-    source->collect.counters.ops = &made_ops;
+    source->collect.counters_wanted = &source->wanted;
+    source->collect.counter_ops = &made_ops;
     memset(&made, 0, sizeof made);
     assert_ok(rm_counters_open(&source->collect));
     if (arch != 0) {
-        source->collect.counters.arch = arch;
+        source->collect.counters->arch = arch;
     }
-    source->collect.counters.task_count = 1;
+    source->collect.counters->task_count = 1;
 }
 
 static void start_source(struct source *source)
@@ -139,8 +140,6 @@ static void close_source(struct source *source)
     }
     rm_free(source->state);
     rm_collect_free(&source->collect);
-    int probes = source->collect.counters.has_pmu ? 2 : 1;
-    (void)probes;
     assert_int_equal(made.closed, made.count);
 }
 
@@ -296,7 +295,7 @@ TEST(metrics_share_counters_where_every_processor_has_them)
         start_source(&source);
         assert_int_equal(source.status, RESMON_OK);
         assert_int_equal(leaders(), cases[i].sets);
-        const struct rm_counters *counters = &source.collect.counters;
+        const struct rm_counters *counters = source.collect.counters;
         assert_int_equal(counters->set_count, cases[i].sets);
         for (size_t k = 0; k < cases[i].sets; k++) {
             assert_string_equal(counters->sets[k]->name, cases[i].names[k]);
@@ -438,7 +437,7 @@ TEST(no_pmu_is_told_from_no_event)
 {
     struct source source;
     open_source(&source, "perf_hardware", 0);
-    source.collect.counters.has_pmu = false;
+    source.collect.counters->has_pmu = false;
     made.hardware_error = ENOENT;
     start_source(&source);
     assert_int_equal(source.status, RESMON_ENOENT);
@@ -470,7 +469,7 @@ TEST(a_part_of_a_sum_is_no_sum)
     made.error_config = 0x0280;
     start_source(&source);
     assert_int_equal(source.status, RESMON_ENOSPC);
-    assert_int_equal(source.collect.counters.set_count, 0);
+    assert_int_equal(source.collect.counters->set_count, 0);
     close_source(&source);
 }
 
@@ -479,7 +478,7 @@ TEST(events_of_the_kernel_need_the_kernel)
 {
     struct source source;
     open_source(&source, "perf_software", 0);
-    source.collect.counters.skips_kernel = true;
+    source.collect.counters->skips_kernel = true;
     start_source(&source);
     assert_int_equal(source.status, RESMON_OK);
     read_source(&source);
@@ -490,7 +489,7 @@ TEST(events_of_the_kernel_need_the_kernel)
     close_source(&source);
 
     open_source(&source, "perf_hardware", 0);
-    source.collect.counters.skips_kernel = true;
+    source.collect.counters->skips_kernel = true;
     start_source(&source);
     made.step = 1;
     made.enabled = made.running = 5;

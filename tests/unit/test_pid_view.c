@@ -4,6 +4,7 @@
  * namespaces of their own, where that is permitted.
  */
 #define _GNU_SOURCE /* unshare */
+#include "collect/counters.h"
 #include "fixtures/machine.h"
 #include "test.h"
 
@@ -200,8 +201,8 @@ static void check_child(pid_t child, double both)
 
 static bool has_task(const struct rm_collect *collect, int64_t task)
 {
-    for (size_t i = 0; i < collect->counters.task_count; i++) {
-        if (collect->counters.tasks[i] == task) {
+    for (size_t i = 0; i < collect->counters->task_count; i++) {
+        if (collect->counters->tasks[i] == task) {
             return true;
         }
     }
@@ -211,7 +212,7 @@ static bool has_task(const struct rm_collect *collect, int64_t task)
 static void check_counters(struct rm_collect *collect, pid_t child)
 {
     CHECK(rm_counters_open(collect) == RESMON_OK);
-    CHECK(collect->counters.task_count == 1); /* this thread is left out */
+    CHECK(collect->counters->task_count == 1); /* this thread is left out */
     CHECK(has_task(collect, child));
 }
 

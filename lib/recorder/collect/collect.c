@@ -298,7 +298,8 @@ resmon_status rm_collect_read_gpus(struct rm_collect *collect, unsigned parts)
 void rm_collect_free(struct rm_collect *collect)
 {
     rm_collect_close_zones(collect);
-    rm_counters_close(&collect->counters);
+    rm_free(collect->counters);
+    collect->counters = NULL;
     rm_cgroup_limits_close(&collect->limits);
     rm_cgroup_members_free(&collect->members);
     rm_scratch_free(&collect->scratch);

@@ -28,7 +28,6 @@
 #include "base/status.h"
 #include "carbon/power.h"
 #include "collect/capacity.h"
-#include "collect/counters.h"
 #include "collect/energy_zones.h"
 #include "metric/metric.h"
 #include "os/cgroup.h"
@@ -120,6 +119,9 @@ static inline double rm_begin_cpu_s(const struct rm_begin *begin)
     return begin->usage.user_s + begin->usage.system_s;
 }
 
+struct rm_counter_ops; /* collect/counters.h */
+struct rm_counters;
+
 /* What the collectors of a monitor share. */
 struct rm_collect {
     struct rm_root root;
@@ -147,8 +149,10 @@ struct rm_collect {
     struct rm_root energy_root;   /* opened if energy_path is given */
     struct rm_energy_zones zones; /* opened by rm_collect_open_zones() */
     bool has_zones;
-    rm_perf_open_fn perf_open;   /* opens counters of the machine */
-    struct rm_counters counters; /* counters of the process tree; opened by rm_counters_open() */
+    rm_perf_open_fn perf_open;    /* opens counters of the machine */
+    struct rm_counters *counters; /* of the process tree; made by rm_counters_open() */
+    const struct rm_counters_wanted *counters_wanted; /* NULL: no counters are wanted */
+    const struct rm_counter_ops *counter_ops;         /* NULL: chosen by the root; else by a test */
     struct rm_collect_gpus gpus;
     double cpu_watts, ram_watts; /* given power of a machine without counters; NaN: not given */
     struct rm_found found;

@@ -34,7 +34,7 @@ struct listing {
 static bool add_task(void *context, const char *name)
 {
     struct listing *listing = context;
-    struct rm_counters *counters = &listing->collect->counters;
+    struct rm_counters *counters = listing->collect->counters;
     struct rm_text text = rm_text_of(name, strlen(name));
     uint64_t tid;
     if (!rm_parse_u64(&text, &tid)) {
@@ -73,7 +73,7 @@ static void add_children_of(struct listing *listing, int64_t tid)
         children[count++] = (int64_t)child;
     }
     if (count == RM_ARRAY_LEN(children) && rm_parse_u64(&text, &child)) {
-        listing->collect->counters.has_more_tasks = true;
+        listing->collect->counters->has_more_tasks = true;
     }
     for (size_t i = 0; i < count; i++) {
         (void)snprintf(path, sizeof path, "proc/%lld", (long long)children[i]);
@@ -85,7 +85,7 @@ static void add_children_of(struct listing *listing, int64_t tid)
  * thread is left out. */
 static void translate_tasks(struct rm_collect *collect)
 {
-    struct rm_counters *counters = &collect->counters;
+    struct rm_counters *counters = collect->counters;
     int64_t own_tid = collect->is_self ? (int64_t)rm_thread_id() : 0;
     size_t kept = 0;
     for (size_t i = 0; i < counters->task_count; i++) {
@@ -103,11 +103,11 @@ static void list_tasks(struct rm_collect *collect)
 {
     struct listing listing = {.collect = collect};
     add_tasks_of(&listing, collect->proc_dir);
-    if (collect->counters.task_count == 0 && collect->proc_pid > 0) {
-        collect->counters.tasks[collect->counters.task_count++] = collect->proc_pid;
+    if (collect->counters->task_count == 0 && collect->proc_pid > 0) {
+        collect->counters->tasks[collect->counters->task_count++] = collect->proc_pid;
     }
-    for (size_t i = 0; i < collect->counters.task_count; i++) {
-        add_children_of(&listing, collect->counters.tasks[i]);
+    for (size_t i = 0; i < collect->counters->task_count; i++) {
+        add_children_of(&listing, collect->counters->tasks[i]);
     }
     translate_tasks(collect);
 }
@@ -139,30 +139,23 @@ static void look_at_pmu(struct rm_counters *counters)
 
 resmon_status rm_counters_open(struct rm_collect *collect)
 {
-    struct rm_counters *counters = &collect->counters;
-    if (counters->is_open) {
+    if (collect->counters != NULL) {
         return RESMON_OK;
     }
-    counters->tasks = rm_alloc(RM_MAX_TASKS, sizeof *counters->tasks);
-    if (counters->tasks == NULL) {
+    struct rm_counters *counters = rm_alloc(1, sizeof *counters);
+    if (counters == NULL) {
         return rm_error(RESMON_ENOMEM, "out of memory for counters");
     }
+    counters->ops = collect->counter_ops;
     if (counters->ops == NULL) {
         counters->ops = collect->root.is_live ? &rm_counter_ops_live : &rm_counter_ops_none;
     }
     const struct rm_cpu_kind *kind = &collect->cpu.kind;
     counters->arch = rm_arch_of(kind->vendor, kind->family, kind->model);
     look_at_pmu(counters);
+    collect->counters = counters;
     list_tasks(collect);
-    counters->is_open = true;
     return RESMON_OK;
-}
-
-void rm_counters_close(struct rm_counters *counters)
-{
-    rm_free(counters->tasks);
-    counters->tasks = NULL;
-    counters->is_open = false;
 }
 
 /* ---- sets ----------------------------------------------------------------------------------- */
@@ -205,7 +198,7 @@ static int open_on(const struct rm_counter_set *set, struct rm_perf_request *req
 static resmon_status open_tasks(struct rm_collect *collect, struct rm_counter_set *set,
                                 size_t counter)
 {
-    const struct rm_counters *counters = &collect->counters;
+    const struct rm_counters *counters = collect->counters;
     const struct rm_perf_event *event = &set->counters[counter].event;
     size_t open = 0;
     for (size_t t = 0; t < set->task_count; t++) {
@@ -253,7 +246,7 @@ static resmon_status open_counter(struct rm_collect *collect, struct rm_counter_
     struct rm_perf_event *event = &set->counters[index].event;
     resmon_status status = event->is_named ? encode(event) : RESMON_OK;
     if (status == RESMON_OK && (event->is_of_kernel || event->skips_user) &&
-        collect->counters.skips_kernel) {
+        collect->counters->skips_kernel) {
         status = rm_perf_refuse(EACCES, event->name, true);
     }
     return status == RESMON_OK ? open_tasks(collect, set, index) : status;
@@ -291,7 +284,7 @@ resmon_status rm_counter_set_open(struct rm_collect *collect, struct rm_counter_
                                   const char *name, const struct rm_perf_event *events,
                                   size_t count)
 {
-    struct rm_counters *counters = &collect->counters;
+    struct rm_counters *counters = collect->counters;
     size_t tasks = counters->task_count;
     *set = (struct rm_counter_set){.count = count, .owner = counters, .share = RM_NAN};
     /* Of a long name, the end is kept. */
@@ -354,7 +347,7 @@ resmon_status rm_counter_set_check(const struct rm_counter_set *set)
 
 void rm_counter_set_remark(struct rm_collect *collect, const struct rm_counter_set *set)
 {
-    if (collect->counters.has_more_tasks) {
+    if (collect->counters->has_more_tasks) {
         rm_collect_remark(collect,
                           "the program had more than 1024 threads: the others are not counted");
     }
@@ -432,7 +425,7 @@ void rm_counter_set_read(struct rm_counter_set *set)
 /* Not for our own process: the library's threads are in one sum only. */
 void rm_counters_remark_lack(struct rm_collect *collect)
 {
-    struct rm_counters *counters = &collect->counters;
+    struct rm_counters *counters = collect->counters;
     const struct rm_found *found = &collect->found;
     char lacks[RM_HUMAN_BYTES], all[RM_HUMAN_BYTES], text[160];
     if (collect->is_self || found->tree_ns == 0) {

@@ -38,15 +38,14 @@ extern const struct rm_counter_ops rm_counter_ops_none; /* for another root than
 
 struct rm_counter_set;
 
-/* One per monitor. */
+/* One per monitor, freed with its struct rm_collect. */
 struct rm_counters {
-    const struct rm_counters_wanted *wanted; /* NULL: no counters are wanted */
-    const struct rm_counter_ops *ops;        /* NULL: chosen by the root */
+    const struct rm_counter_ops *ops;
     uint32_t arch;
-    bool is_open, skips_kernel, has_pmu;
+    bool skips_kernel, has_pmu;
     bool has_more_tasks; /* more than RM_MAX_TASKS */
-    int64_t *tasks;
     size_t task_count;
+    int64_t tasks[RM_MAX_TASKS];
     struct rm_counter_set *sets[RM_MAX_SETS]; /* open sets of hardware events */
     size_t set_count;
     double counted_s; /* CPU time of the threads while their events were enabled */
@@ -56,9 +55,9 @@ struct rm_counters {
 
 struct rm_collect;
 
-/** Detects the processor and the threads, once per monitor. */
+/** Makes collect->counters, once per monitor: detects the processor and the threads. RESMON_ENOMEM.
+ */
 resmon_status rm_counters_open(struct rm_collect *collect);
-void rm_counters_close(struct rm_counters *counters);
 
 #define RM_SET_NAME_BYTES 40 /* length of instance names */
 

@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "collect/collect.h"
 #include "collect/energy_zones.h"
+#include "os/perf.h"
 
 /* ---- counters that do not count ------------------------------------------------------------- */
 

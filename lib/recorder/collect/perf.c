@@ -10,6 +10,7 @@
 
 #include "base/text.h"
 #include "collect/collect.h"
+#include "collect/counters.h"
 
 /* Opens a set of generic events (perf_event_open(2)), by name. */
 static resmon_status open_generic(struct rm_collect *collect, struct rm_counter_set *set,
@@ -162,11 +163,11 @@ static resmon_status read_hardware(struct rm_collect *collect, void *state_, dou
         values[2 * i + 1] = rm_counter_total(&state->sets[i].counters[1]);
     }
     for (size_t i = 0; i < RM_ARRAY_LEN(ratios); i++) {
-        const struct rm_counter_row *row = rm_counter_row_of(ratios[i], collect->counters.arch);
+        const struct rm_counter_row *row = rm_counter_row_of(ratios[i], collect->counters->arch);
         values[2 * HARDWARE_SETS + i] =
             rm_counter_set_evaluate(&state->sets[set_of[i]], row->formula, true);
     }
-    if (collect->counters.skips_kernel) {
+    if (collect->counters->skips_kernel) {
         values[2 * HARDWARE_SETS + 1] = RM_NAN; /* the clock: CPU time includes the kernel's */
     }
     return RESMON_OK;
@@ -201,7 +202,7 @@ static resmon_status open_events(struct rm_collect *collect, void *state_)
 {
     struct events_state *state = state_;
     resmon_status status = rm_counters_open(collect);
-    const struct rm_counters_wanted *wanted = collect->counters.wanted;
+    const struct rm_counters_wanted *wanted = collect->counters_wanted;
     size_t count = wanted != NULL ? wanted->event_count : 0;
     for (size_t i = 0; status == RESMON_OK && i < count; i++) {
         const struct rm_perf_event *event = &wanted->events[i];
@@ -446,7 +447,7 @@ static resmon_status open_rows(struct rm_collect *collect, struct metric_rows *r
     rows->count = count;
     for (size_t i = 0; i < count; i++) {
         plan_row(&plan, &plan.rows[i], rm_metric_name(rm_metric_of(metrics[i])),
-                 collect->counters.arch, &rows->rows[i].row);
+                 collect->counters->arch, &rows->rows[i].row);
     }
     status = open_sets(collect, rows, &plan);
     if (status != RESMON_OK) {
@@ -545,8 +546,8 @@ struct running_state {
 static resmon_status open_running(struct rm_collect *collect, void *state_)
 {
     struct running_state *state = state_;
-    state->counters = &collect->counters;
-    return state->counters->set_count > 0
+    state->counters = collect->counters;
+    return state->counters != NULL && state->counters->set_count > 0
                ? RESMON_OK
                : rm_error(RESMON_ENODEV, "no hardware events are counted");
 }

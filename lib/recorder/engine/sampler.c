@@ -199,7 +199,7 @@ resmon_status rm_sampler_open(struct rm_sampler *sampler)
     find_job_group(sampler);
     sampler->collect.begin = sampler->begin;
     sampler->collect.folded_peak = &rm_peak_folded;
-    sampler->collect.counters.wanted = &options->counters;
+    sampler->collect.counters_wanted = &options->counters;
     status = show_gpus(sampler);
     if (status != RESMON_OK) {
         return status;
