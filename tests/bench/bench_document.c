@@ -17,6 +17,7 @@
 #include "bench.h"
 #include "format/document.h"
 #include "format/json.h"
+#include "run/record.h"
 #include "run/run.h"
 
 #define ROWS    1024

@@ -20,6 +20,7 @@
 #include "bench.h"
 #include "format/csv.h"
 #include "metric/metric.h"
+#include "run/record.h"
 #include "run/run.h"
 #include "sink/sinks.h"
 

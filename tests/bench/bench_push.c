@@ -18,6 +18,7 @@
 #include "base/compiler.h"
 #include "bench.h"
 #include "metric/metric.h"
+#include "run/record.h"
 #include "run/run.h"
 #include "tiny_server.h"
 

@@ -15,6 +15,7 @@
 #include "base/compiler.h"
 #include "export/stacks.h"
 #include "format/json.h"
+#include "run/record.h"
 #include "run/run.h"
 
 #define MOST 24

@@ -38,10 +38,12 @@ for name in sorted(set(re.findall(r"`([a-z]+/[a-z_]+\.(?:c|h|def))`", readme)) -
 collectors = {path.stem for path in (root / "lib/recorder/collect").glob("*.c")
               if f"const struct rm_collector rm_collect_{path.stem} = {{" in path.read_text()}
 checked, included = 0, set()
+uses = {}  # of a file, with its header as one: "store/block" -> the files that it includes
 for path in sorted((root / "lib").rglob("*.[ch]")):
     part, folder, *rest = path.relative_to(root / "lib").parts
     layer = f"{part}/{folder}"
     relative = "/".join((folder, *rest))
+    used = uses.setdefault(relative[:-2], set())
     for number, line in enumerate(path.read_text().splitlines(), 1):
         quoted = re.match(r'#include "([^"]+)"', line)
         angled = re.match(r"#include <([^>]+)>", line)
@@ -53,6 +55,7 @@ for path in sorted((root / "lib").rglob("*.[ch]")):
             target = quoted.group(1).split("/")[0]
             target = layer if target == folder else paths.get(target, target)
             included.add((layer, target))
+            used.add(quoted.group(1)[:-2])
             if target not in allowed.get(layer, ()):
                 problems.append(f"{where}: layer {layer} may not include {quoted.group(1)}")
             if folder == "collect" and pathlib.Path(quoted.group(1)).stem in collectors - {path.stem}:
@@ -63,6 +66,13 @@ for path in sorted((root / "lib").rglob("*.[ch]")):
             problems.append(f"{where}: {folder} is pure: no threads, no I/O")
 problems += [f"lib/README.md: {layer} does not include {other}, which its row allows" for layer in order
              for other in sorted(allowed[layer] - {layer}) if (layer, other) not in included]
+while True:  # a file that includes no file of the rest is in no circle, nor is one that none of the rest includes
+    whole = uses
+    uses = {file: (used - {file}) & whole.keys() for file, used in whole.items()
+            if (used - {file}) & whole.keys() and any(file in other for name, other in whole.items() if name != file)}
+    if uses.keys() == whole.keys():
+        break
+problems += [f"lib: {file} is in a circle: it includes {' '.join(sorted(used))}" for file, used in sorted(uses.items())]
 
 print("\n".join(problems) or f"{checked} includes agree with lib/README.md")
 sys.exit(1 if problems or checked < 100 or len(collectors) < 10 else 0)

@@ -14,6 +14,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "run/record.h"
 #include "run/run.h"
 
 #define MADE_PROFILE_START INT64_C(1795248000123456789)

@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
+#include "run/record.h"
 #include "run/run.h"
 
 static inline void *made_array(struct resmon_run *run, size_t count, size_t size)

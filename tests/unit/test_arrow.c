@@ -11,6 +11,7 @@
 #include "arrow_consumer.h"
 #include "base/fault.h"
 #include "random.h"
+#include "run/record.h"
 #include "unit/made_run.h"
 
 static void assert_export(const resmon_run *run)

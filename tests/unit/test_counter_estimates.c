@@ -15,6 +15,7 @@
 #include "made_block.h"
 #include "os/perf.h"
 #include "random.h"
+#include "run/record.h"
 #include "run/run.h"
 #include "run/scope_sums.h"
 #include "scope/meter.h"

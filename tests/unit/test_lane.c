@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/fault.h"
 #include "engine/lane.h"
+#include "run/record.h"
 #include "run/run.h"
 
 #define COLUMNS  2

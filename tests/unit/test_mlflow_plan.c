@@ -20,6 +20,7 @@ TEST_FILE(.skipped = "this build has no JSON (cJSON), and so nothing for MLflow"
 #include "metric/metric.h"
 #include "net/mlflow_body.h"
 #include "random.h"
+#include "run/record.h"
 #include "strict_json.h"
 
 #define MOST_POINTS 200000

@@ -9,6 +9,7 @@
 #include "made_profile.h"
 #include "made_run.h"
 #include "made_table.h"
+#include "run/record.h"
 #include "view/builders.h"
 #include "view/charts.h"
 #include "view/plots.h"

@@ -14,6 +14,7 @@
 
 #include "base/alloc.h"
 #include "format/prometheus.h"
+#include "run/record.h"
 
 #define LETTERS "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_"
 #define DIGITS  "0123456789"

@@ -18,6 +18,7 @@
 #include "os/file.h"
 #include "os/mapping.h"
 #include "random.h"
+#include "run/record.h"
 #include "store/block.h"
 
 static char record_path[128], json_path[128], made_path[128];

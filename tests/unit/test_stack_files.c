@@ -15,6 +15,7 @@
 #include "export/stacks.h"
 #include "made_profile.h"
 #include "os/gzip.h"
+#include "run/record.h"
 
 static char text[1 << 20];
 

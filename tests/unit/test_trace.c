@@ -12,6 +12,7 @@
 
 #include "base/compiler.h"
 #include "comma_locale.h"
+#include "run/record.h"
 #include "run/run.h"
 
 /* ---- runs ----------------------------------------------------------------------------------- */

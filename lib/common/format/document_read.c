@@ -16,6 +16,7 @@
 #include "format/document_columns.h"
 #include "format/json.h"
 #include "metric/metric.h"
+#include "run/record.h"
 #include "run/scope_sums.h"
 
 /* ---- records ---------------------------------------------------------------------------- */

@@ -6,11 +6,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/buffer.h"
 #include "base/compiler.h"
 #include "base/status.h"
 #include "base/text.h"
-#include "run/run.h"
 
 #define LEFT_OUT "names are left out: "
 
@@ -49,9 +49,9 @@ void rm_profile_give_up(struct rm_run_profile *profile, int32_t status, const ch
     *profile = none;
 }
 
-/* Appends `text` to a reason, in the arena; a remark about names that were left out is replaced.
+/* Appends `text` to a reason; a remark about names that were left out is replaced.
  * NULL: no memory. */
-static const char *join(struct resmon_run *run, const char *reason, const char *text)
+static const char *join(struct rm_arena *arena, const char *reason, const char *text)
 {
     struct rm_buffer joined;
     const char *left_out = strstr(reason, LEFT_OUT);
@@ -64,21 +64,20 @@ static const char *join(struct resmon_run *run, const char *reason, const char *
     rm_buffer_add(&joined, reason,
                   length < RM_PROFILE_REASON_BYTES ? length : RM_PROFILE_REASON_BYTES);
     rm_buffer_printf(&joined, "%s%s", length > 0 && text[0] != '\0' ? "; " : "", text);
-    const char *kept = joined.status == RESMON_OK
-                           ? rm_arena_text(&run->strings, joined.text, joined.length)
-                           : NULL;
+    const char *kept =
+        joined.status == RESMON_OK ? rm_arena_text(arena, joined.text, joined.length) : NULL;
     rm_buffer_free(&joined);
     return kept;
 }
 
-bool rm_profile_add_reason(struct resmon_run *run, const char *text)
+bool rm_profile_add_reason(struct rm_run_profile *profile, struct rm_arena *arena, const char *text)
 {
     const char *reasons[RM_STACK_KINDS];
-    struct rm_run_stack_kind *kinds = run->profile.kinds;
+    struct rm_run_stack_kind *kinds = profile->kinds;
     bool is_whole = true;
     for (size_t i = 0; i < RM_STACK_KINDS; i++) {
         const char *reason = kinds[i].reason;
-        reasons[i] = kinds[i].status == RESMON_OK ? join(run, reason, text) : reason;
+        reasons[i] = kinds[i].status == RESMON_OK ? join(arena, reason, text) : reason;
         is_whole = is_whole && reasons[i] != NULL;
     }
     for (size_t i = 0; i < RM_STACK_KINDS && is_whole; i++) {
@@ -87,11 +86,12 @@ bool rm_profile_add_reason(struct resmon_run *run, const char *text)
     return is_whole;
 }
 
-void rm_profile_leave_names_out(struct resmon_run *run, const char *why)
+void rm_profile_leave_names_out(struct rm_run_profile *profile, struct rm_arena *arena,
+                                const char *why)
 {
     char text[RM_ERROR_TEXT_BYTES + sizeof LEFT_OUT];
     (void)snprintf(text, sizeof text, LEFT_OUT "%s", why);
-    (void)rm_profile_add_reason(run, text);
+    (void)rm_profile_add_reason(profile, arena, text);
 }
 
 struct rm_stack_interval rm_stack_interval_of(double weight, double error, double most)

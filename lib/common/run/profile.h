@@ -13,6 +13,7 @@
 
 #include <resmon/stack.h>
 
+#include "base/alloc.h"
 #include "base/compiler.h"
 #include "store/stack_record.h"
 
@@ -90,8 +91,6 @@ struct rm_run_profile {
     struct rm_run_peak peak;
 };
 
-struct resmon_run;
-
 /** Whether any kind of stacks was asked for, or is present. */
 RM_SHARED int rm_profile_is_there(const struct rm_run_profile *profile);
 
@@ -101,11 +100,13 @@ void rm_profile_give_up(struct rm_run_profile *profile, int32_t status, const ch
 
 /** Adds `text` to the reasons of all kinds that were sampled; it replaces remarks about names that
  * were left out. Either all kinds get it or none. False: no memory. */
-RM_SHARED bool rm_profile_add_reason(struct resmon_run *run, const char *text);
+RM_SHARED bool rm_profile_add_reason(struct rm_run_profile *profile, struct rm_arena *arena,
+                                     const char *text);
 #define RM_PROFILE_REASON_BYTES 8192 /* longest part of a reason that is kept */
 
 /** Records that the stacks have addresses and no names, and the reason. */
-RM_SHARED void rm_profile_leave_names_out(struct resmon_run *run, const char *why);
+RM_SHARED void rm_profile_leave_names_out(struct rm_run_profile *profile, struct rm_arena *arena,
+                                          const char *why);
 
 /** An empty profile. */
 struct rm_run_profile rm_profile_none(void);

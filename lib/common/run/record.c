@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/compiler.h"
 #include "run/energy.h"
 #include "run/run.h"
@@ -169,4 +170,18 @@ bool rm_record_has(const struct rm_member *member, const void *record)
     }
     memcpy(&count, at, sizeof count);
     return count != 0;
+}
+
+struct resmon_run *rm_run_new(void)
+{
+    struct resmon_run *run = rm_alloc(1, sizeof *run);
+    if (run != NULL) {
+        run->references = 1;
+        rm_record_clear(RM_RECORD_run, &run->info);
+        rm_record_clear(RM_RECORD_overhead, &run->info);
+        rm_record_clear(RM_RECORD_end, &run->end);
+        rm_record_clear(RM_RECORD_usage, &run->usage);
+        run->profile = rm_profile_none();
+    }
+    return run;
 }

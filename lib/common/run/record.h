@@ -12,6 +12,8 @@
 
 #include <resmon/records.h>
 
+#include "run/run.h"
+
 enum rm_record_name {
 #define RM_RECORD(record, ...) RM_RECORD_##record,
 #include "base/compiler.h"
@@ -80,5 +82,8 @@ RM_SHARED const char *rm_word_of(enum rm_member_type words, int32_t code);
 
 /** The code of a word (NULL: none); `fallback` when there is no such word. */
 int32_t rm_word_code(enum rm_member_type words, const char *word, int32_t fallback);
+
+/** A new empty run with a reference count of 1, or NULL. */
+RM_SHARED struct resmon_run *rm_run_new(void);
 
 #endif

@@ -3,7 +3,6 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,23 +12,8 @@
 #include "base/status.h"
 #include "base/text.h"
 #include "metric/metric.h"
-#include "run/record.h"
 
 const char *const rm_series_names[RM_SERIES_KINDS] = {"last", "min", "max", "mean"};
-
-struct resmon_run *rm_run_new(void)
-{
-    struct resmon_run *run = rm_alloc(1, sizeof *run);
-    if (run != NULL) {
-        run->references = 1;
-        rm_record_clear(RM_RECORD_run, &run->info);
-        rm_record_clear(RM_RECORD_overhead, &run->info);
-        rm_record_clear(RM_RECORD_end, &run->end);
-        rm_record_clear(RM_RECORD_usage, &run->usage);
-        run->profile = rm_profile_none();
-    }
-    return run;
-}
 
 struct resmon_run *rm_run_ref(const struct resmon_run *run)
 {
@@ -298,49 +282,9 @@ resmon_run_end rm_run_end(const struct resmon_run *run)
     return end;
 }
 
-#define SIGNAL_NAME_BYTES 16
-
-static const struct {
-    int number;
-    const char *name;
-} signals[] = {
-    {SIGHUP, "hup"},   {SIGINT, "int"},   {SIGQUIT, "quit"},     {SIGILL, "ill"},
-    {SIGTRAP, "trap"}, {SIGABRT, "abrt"}, {SIGBUS, "bus"},       {SIGFPE, "fpe"},
-    {SIGKILL, "kill"}, {SIGUSR1, "usr1"}, {SIGSEGV, "segv"},     {SIGUSR2, "usr2"},
-    {SIGPIPE, "pipe"}, {SIGALRM, "alrm"}, {SIGTERM, "term"},     {SIGXCPU, "xcpu"},
-    {SIGXFSZ, "xfsz"}, {SIGSYS, "sys"},   {SIGVTALRM, "vtalrm"},
-};
-
-/* "SIGTERM"; "signal 42" for a signal without a name. */
-static void put_signal_name(int number, char name[SIGNAL_NAME_BYTES])
-{
-    (void)snprintf(name, SIGNAL_NAME_BYTES, "signal %d", number);
-    for (size_t i = 0; i < RM_ARRAY_LEN(signals); i++) {
-        if (signals[i].number == number) {
-            (void)snprintf(name, SIGNAL_NAME_BYTES, "SIG%s", signals[i].name);
-        }
-    }
-    for (char *at = name + 3; strncmp(name, "SIG", 3) == 0 && *at != '\0'; at++) {
-        *at = *at >= 'a' && *at <= 'z' ? (char)(*at - 'a' + 'A') : *at;
-    }
-}
-
 bool rm_end_is_out_of_memory(const resmon_run_end *end)
 {
     return end->reason == RESMON_END_KILLED && strcmp(end->text, RM_END_OUT_OF_MEMORY) == 0;
-}
-
-void rm_end_describe(const struct resmon_run *run, char text[64])
-{
-    const resmon_run_end end = rm_run_end(run);
-    char signal_name[SIGNAL_NAME_BYTES];
-    put_signal_name(end.signal_number, signal_name);
-    bool is_said = end.reason >= RESMON_END_FAILED;
-    (void)snprintf(text, 64, "%s%s%s%s",
-                   is_said ? rm_word_of(RM_TYPE_END, end.reason) : run->info.state,
-                   is_said && end.signal_number != 0 ? " by " : "",
-                   is_said && end.signal_number != 0 ? signal_name : "",
-                   rm_end_is_out_of_memory(&end) ? " (" RM_END_OUT_OF_MEMORY ")" : "");
 }
 
 void rm_rank_describe(const struct resmon_run *run, size_t index, char text[RM_RANK_NAME_BYTES])

@@ -107,9 +107,6 @@ struct resmon_run {
     struct rm_run_profile profile;
 };
 
-/** A new empty run with a reference count of 1, or NULL. */
-RM_SHARED struct resmon_run *rm_run_new(void);
-
 /** Increments the reference count, which rm_run_free() decrements; NULL stays NULL. */
 RM_SHARED struct resmon_run *rm_run_ref(const struct resmon_run *run);
 
@@ -202,10 +199,6 @@ static inline bool rm_run_has_usage(const struct resmon_run *run)
 #define RM_END_OUT_OF_MEMORY "out of memory"
 
 RM_SHARED bool rm_end_is_out_of_memory(const resmon_run_end *end);
-
-/** The end in words, for the middle of a sentence: "failed", "killed by SIGKILL (out of memory)",
- * else the run's state. */
-RM_SHARED void rm_end_describe(const struct resmon_run *run, char text[64]);
 
 #define RM_RANK_NAME_BYTES 96
 

@@ -333,8 +333,9 @@ static resmon_status add_reasons(const struct work *work)
     struct rm_buffer text;
     rm_buffer_init(&text, RM_PROFILE_REASON_BYTES);
     write_reason(work, &text);
-    bool is_whole = text.status == RESMON_OK &&
-                    rm_profile_add_reason(work->run, text.length > 0 ? text.text : "");
+    bool is_whole =
+        text.status == RESMON_OK && rm_profile_add_reason(&work->run->profile, &work->run->strings,
+                                                          text.length > 0 ? text.text : "");
     rm_buffer_free(&text);
     return is_whole ? RESMON_OK : no_memory();
 }
@@ -410,7 +411,7 @@ static resmon_status fill(struct rm_naming *naming, struct resmon_run *run)
     if (status == RESMON_OK) {
         status = apply(&work);
     } else if (status != RESMON_ENOMEM) {
-        rm_profile_leave_names_out(run, resmon_last_error());
+        rm_profile_leave_names_out(&run->profile, &run->strings, resmon_last_error());
         rm_buffer_free(&naming->request);
         status = RESMON_OK;
     }
@@ -480,7 +481,7 @@ resmon_status rm_naming_fill(struct rm_naming *naming, struct resmon_run *run)
 void rm_naming_try(struct rm_naming *naming, struct resmon_run *run)
 {
     if (rm_naming_fill(naming, run) == RESMON_ENOMEM) {
-        rm_profile_leave_names_out(run, "out of memory");
+        rm_profile_leave_names_out(&run->profile, &run->strings, "out of memory");
     }
     rm_profile_trim(&run->profile);
 }

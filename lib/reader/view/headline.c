@@ -285,7 +285,7 @@ static const char *end_text(struct rm_page *page, const struct resmon_run *run)
     bool is_observed = strcmp(run->info.state, "stopped") == 0 ||
                        rm_run_fact_text(run, "run", RM_FACT_OBSERVED)[0] != '\0';
     char state[64];
-    rm_end_describe(run, state);
+    rm_subject_end(run, state);
     if (end.reason == RESMON_END_RUNNING) {
         return "has run for";
     }

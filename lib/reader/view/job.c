@@ -166,7 +166,7 @@ static void write_ranks_row(struct rm_page *page, struct rm_page_rows *rows,
     }
     if (failed > 0) {
         rm_rank_describe(run, worst_rank(run), rank);
-        rm_end_describe(run, end);
+        rm_subject_end(run, end);
         rm_page_clause(page, row, "%zu ended badly: %s %s", failed, rank, end);
     }
     add_imbalance(page, row, run);

@@ -2,6 +2,8 @@
 #include "view/subject.h"
 
 #include <math.h>
+#include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,6 +12,7 @@
 
 #include "run/energy.h"
 #include "run/headline.h"
+#include "run/record.h"
 
 /* Sources that feed the power model, and the shares of the program. */
 static const char *const energy_inputs[] = {"node_cpu", "proc_cpu", "tree", "energy_cpu",
@@ -169,11 +172,51 @@ const char *rm_subject_start(struct rm_page *page, const struct resmon_run *run)
     return text[0] != '\0' ? text : NULL;
 }
 
+#define SIGNAL_NAME_BYTES 16
+
+static const struct {
+    int number;
+    const char *name;
+} signals[] = {
+    {SIGHUP, "hup"},   {SIGINT, "int"},   {SIGQUIT, "quit"},     {SIGILL, "ill"},
+    {SIGTRAP, "trap"}, {SIGABRT, "abrt"}, {SIGBUS, "bus"},       {SIGFPE, "fpe"},
+    {SIGKILL, "kill"}, {SIGUSR1, "usr1"}, {SIGSEGV, "segv"},     {SIGUSR2, "usr2"},
+    {SIGPIPE, "pipe"}, {SIGALRM, "alrm"}, {SIGTERM, "term"},     {SIGXCPU, "xcpu"},
+    {SIGXFSZ, "xfsz"}, {SIGSYS, "sys"},   {SIGVTALRM, "vtalrm"},
+};
+
+/* "SIGTERM"; "signal 42" for a signal without a name. */
+static void put_signal_name(int number, char name[SIGNAL_NAME_BYTES])
+{
+    (void)snprintf(name, SIGNAL_NAME_BYTES, "signal %d", number);
+    for (size_t i = 0; i < RM_ARRAY_LEN(signals); i++) {
+        if (signals[i].number == number) {
+            (void)snprintf(name, SIGNAL_NAME_BYTES, "SIG%s", signals[i].name);
+        }
+    }
+    for (char *at = name + 3; strncmp(name, "SIG", 3) == 0 && *at != '\0'; at++) {
+        *at = *at >= 'a' && *at <= 'z' ? (char)(*at - 'a' + 'A') : *at;
+    }
+}
+
+void rm_subject_end(const struct resmon_run *run, char text[64])
+{
+    const resmon_run_end end = rm_run_end(run);
+    char signal_name[SIGNAL_NAME_BYTES];
+    put_signal_name(end.signal_number, signal_name);
+    bool is_said = end.reason >= RESMON_END_FAILED;
+    (void)snprintf(text, 64, "%s%s%s%s",
+                   is_said ? rm_word_of(RM_TYPE_END, end.reason) : run->info.state,
+                   is_said && end.signal_number != 0 ? " by " : "",
+                   is_said && end.signal_number != 0 ? signal_name : "",
+                   rm_end_is_out_of_memory(&end) ? " (" RM_END_OUT_OF_MEMORY ")" : "");
+}
+
 const char *rm_subject_outcome(struct rm_page *page, const struct resmon_run *run)
 {
     const resmon_run_end end = rm_run_end(run);
     char state[64];
-    rm_end_describe(run, state);
+    rm_subject_end(run, state);
     if (end.reason < RESMON_END_FAILED) {
         return rm_page_print(page, "%s", run->info.state);
     }

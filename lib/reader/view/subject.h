@@ -78,6 +78,10 @@ const char *rm_subject_start(struct rm_page *page, const struct resmon_run *run)
 /** "stopped", "killed by SIGTERM", "failed: ValueError: no such column". */
 const char *rm_subject_outcome(struct rm_page *page, const struct resmon_run *run);
 
+/** The end in words, for the middle of a sentence: "failed", "killed by SIGKILL (out of memory)",
+ * else the run's state. */
+void rm_subject_end(const struct resmon_run *run, char text[64]);
+
 #define RM_SUBJECT_META 5
 
 /** Sets "host", "2026-11-22 01:47:03 UTC", "3 min 20 s", "stopped", and the label, if there is one.

@@ -91,7 +91,7 @@ void rm_capture_name(struct rm_naming **naming, resmon_run *run)
     if (reader != NULL) {
         reader->name(naming, run);
     } else {
-        rm_profile_leave_names_out(run, resmon_last_error());
+        rm_profile_leave_names_out(&run->profile, &run->strings, resmon_last_error());
     }
 }
 
@@ -113,7 +113,7 @@ static void add_stacks(struct rm_capture *capture, unsigned parts, resmon_run *r
     if ((parts & RM_PART_NAMES) != 0 && !is_live(capture)) {
         add_names(capture, run);
     } else {
-        rm_profile_leave_names_out(run,
+        rm_profile_leave_names_out(&run->profile, &run->strings,
                                    "they are looked up when the run ends, or when it is loaded");
     }
 }
