@@ -52,6 +52,7 @@ struct target {
     int fd;                /* pidfd; below 0: none (cgroup, or a kernel before 5.3) */
     const char *job_group; /* cgroup of a job, removed at its end; NULL: none */
     bool is_machine;       /* observed until a signal arrives */
+    bool needs_process;    /* of a job, which must have one at the start */
     bool ends_with_input;  /* end when the pipe on stdin is closed */
     struct cli_observing observing;
 };
@@ -157,6 +158,15 @@ static int observe(struct target *target, const struct cli_arguments *arguments,
         cli_observe_free(observing);
         return CLI_FAILED;
     }
+    if (target->needs_process && cli_group_is_empty(observing->monitor)) {
+        cli_say(
+            "attach",
+            "there is no cgroup of a job %s on this node (Slurm, PBS, LSF, OAR), and no process "
+            "with this id in its environment, as far as this user may read",
+            cli_value(arguments, "job"));
+        cli_observe_free(observing);
+        return CLI_FAILED;
+    }
     wait_for(target, seconds > 0.0 ? cli_now_s() + seconds : 1e300, &mask);
     return finish(target) ? 0 : CLI_FAILED;
 }
@@ -184,42 +194,40 @@ static void set_job_id(const char *id)
     resmon_job_free(job);
 }
 
-/* Adds the options for a job to those of the command line: its cgroup; and in a directory, where
- * the ranks have files of their own, the domains of the machine and the cgroup, without processes.
+/* Adds the options for a job to those of the command line: the job; and in a directory, where the
+ * ranks have files of their own, the domains of the machine and of the job's processes together.
  */
-static struct cli_given *given_of_job(struct cli_arguments *arguments, const char *group)
+static struct cli_given *given_of_job(struct cli_arguments *arguments, const char *id)
 {
     size_t count = arguments->of_library_count;
     struct cli_given *given = cli_grow(NULL, (count + 2) * sizeof *given);
     if (count > 0) {
         memcpy(given, arguments->of_library, count * sizeof *given);
     }
-    if (group != NULL) {
-        given[count++] = (struct cli_given){"cgroup", group};
-    }
+    given[count++] = (struct cli_given){"job", id};
     if (cli_observe_directory(arguments) != NULL && cli_given_of(arguments, "domains") == NULL) {
-        given[count++] = (struct cli_given){
-            "domains", group != NULL ? CLI_MACHINE_DOMAINS("cgroup+") : CLI_MACHINE_DOMAINS("")};
+        given[count++] = (struct cli_given){"domains", CLI_MACHINE_DOMAINS("tree+cgroup+")};
     }
     arguments->of_library = given;
     arguments->of_library_count = count;
     return given;
 }
 
+/* Monitors of a directory wait for processes of the job, which may have none between two steps. */
 static int observe_job(const struct cli_arguments *arguments, const char *id, double seconds)
 {
     char *path = NULL;
     struct cli_arguments more = *arguments;
-    if (resmon_job_cgroup(id, &path) != RESMON_OK) {
-        bool has_directory = cli_observe_directory(arguments) != NULL;
-        cli_say("attach", "%s%s", resmon_last_error(),
-                has_directory ? ": only the machine is observed" : "");
-        if (!has_directory) {
-            return CLI_FAILED;
-        }
+    if (resmon_job_cgroup(id, &path) == RESMON_EINVAL) {
+        cli_say("attach", "%s", resmon_last_error());
+        return CLI_USAGE;
     }
-    struct cli_given *given = given_of_job(&more, path);
-    struct target target = {.job_group = path, .is_machine = path == NULL};
+    struct cli_given *given = given_of_job(&more, id);
+    struct target target = {
+        .job_group = path,
+        .is_machine = path == NULL && cli_observe_directory(arguments) != NULL,
+        .needs_process = path == NULL && cli_observe_directory(arguments) == NULL,
+    };
     set_job_id(id);
     int result = observe(&target, &more, seconds);
     free(given);

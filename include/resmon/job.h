@@ -113,7 +113,7 @@ RESMON_API size_t resmon_job_host_count(const resmon_job *job);
 RESMON_API const char *resmon_job_host(const resmon_job *job, size_t index);
 
 /**
- * Finds the cgroup that Slurm, PBS or LSF created for a running job on this node.
+ * Finds the cgroup that Slurm, PBS, LSF or OAR created for a running job on this node.
  * `id` is the id as the batch system prints it ("4711").  The path is valid for the option `cgroup`
  * of a monitor.  Free `ret_path` with resmon_text_free() of <resmon/report.h>.
  * RESMON_ENOENT: no such cgroup on this node; RESMON_EINVAL: an argument is NULL, or `id` is no job

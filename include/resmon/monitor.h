@@ -175,6 +175,14 @@ typedef struct resmon_monitor_options {
      * the cgroup was created.  There are no metrics of a single process, no counters and no scopes.
      * RESMON_ENOENT: the cgroup does not exist; RESMON_EINVAL: `pid` is set, too */
     const char *cgroup;
+    /** id of a batch job to observe instead of a process, as the batch system prints it: the part
+     * of the job that is on this host.  If the job has a cgroup (resmon_job_cgroup() of
+     * <resmon/job.h>), as with `cgroup`.  Else metrics of the tree cover the processes that have
+     * the id in their environment (SLURM_JOB_ID, PBS_JOBID, LSB_JOBID, OAR_JOB_ID, FLUX_JOB_ID,
+     * RESMON_JOB_ID), what they start, and the sessions that they lead, without this process; those
+     * of other users only for root.  There may be none.  RESMON_EINVAL: it is no id, or `pid` or
+     * `cgroup` is set, too */
+    const char *job;
 } resmon_monitor_options;
 
 /**

@@ -260,6 +260,45 @@ class Jobs(unittest.TestCase):
         self.launch("mpiexec.mpich", "-n", "3")
 
 
+class WithoutGroups(Jobs):
+    """The processes of a job are found by their environment, as far as Slurm knows them: scontrol listpids."""
+    for name in [name for name in dir(Jobs) if name.startswith("test_")]:
+        locals()[name] = None
+
+    def setUp(self):
+        super().setUp()
+        if os.environ.get("CLUSTER_HAS_GROUPS"):
+            self.skipTest("jobs have control groups here")
+
+    def test_the_processes_that_slurm_knows(self):
+        program = "import time\na = bytearray(50 << 20)\nwhile time.process_time() < 1: pass\ntime.sleep(3)"
+        self.batch(f"{RESMON} job start -q --interval=50ms", "setsid env -i sleep 4 &", "(env -i sh -c 'sleep 4; true') &",
+                   f'srun -n2 --overlap {sys.executable} -c "{program}" &', "sleep 3",
+                   f"{RESMON} attach -q --job=$SLURM_JOB_ID --interval=20ms --each -o seen.json & observer=$!",
+                   "sleep 0.6; scontrol listpids $SLURM_JOB_ID > pids", "kill $observer; wait $observer",
+                   "wait", f"{RESMON} job stop -q", words=("-N1", "-n2"))
+        seen = json.loads(pathlib.Path("seen.json").read_text(encoding="utf-8"))
+        known = {int(line.split()[0]) for line in pathlib.Path("pids").read_text(encoding="ascii").splitlines()[1:]}
+        ours = {process["pid"]: process["name"] for process in seen["processes"]}
+        self.assertLessEqual(len(known - ours.keys()), 2, (known, ours))  # the observer and scontrol
+        self.assertGreaterEqual(sum("sleep" in command for command in ours.values()), 2, ours)
+        self.assertIn("SLURM_JOB_ID=", json.dumps(seen["sources"]))
+        [path] = pathlib.Path("resmon").glob("*.monitor.*.json")
+        part = json.loads(path.read_text(encoding="utf-8"))
+        figures = {column["metric"]: figures for column, figures in zip(part["columns"], part["summary"]["columns"]) if column["instance"] == ""}
+        self.assertGreater(figures["tree.cpu.time"]["last"], 2.0)  # both tasks
+        self.assertLess(figures["tree.cpu.time"]["last"], 4.0)
+        self.assertGreater(figures["tree.mem.rss"]["max"], 100 << 20)
+        [path] = [path for path in pathlib.Path("resmon").glob("*.json") if path.name.count(".") == 1]
+        [node] = json.loads(path.read_text(encoding="utf-8"))["nodes"]
+        self.assertEqual((node["has_job"], node["ranks"]), (1, 0))
+        self.assertGreater(node["cpu_s"], 2.0)
+
+    def test_a_job_that_is_not_here(self):
+        said = self.run_it(RESMON, "attach", "--job=4711", code=None).stderr
+        self.assertIn("no process with this id in its environment", said)
+
+
 if __name__ == "__main__":
     del sys.argv[1:3]
     result = unittest.main(exit=False).result

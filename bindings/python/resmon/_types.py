@@ -39,6 +39,7 @@ class Options(TypedDict, total=False):
     idle: str | None
     pid: int | None
     cgroup: str | None
+    job: str | None
     each: bool | None
     command: str | None
     rows: int | None

@@ -518,8 +518,11 @@ void rm_options_remark(const struct rm_option_set *set, const void *given, const
         if (option->with == NULL || !is_said(set, option, given)) {
             continue;
         }
-        bool has_any = (bits_at(completed, option->with_offset) & option->with_bits) != 0 ||
-                       (option->or_offset != 0 && bits_at(completed, option->or_offset) != 0);
+        bool has_any = (bits_at(completed, option->with_offset) & option->with_bits) != 0;
+        for (size_t k = 0; k < RM_ARRAY_LEN(option->or_offsets); k++) {
+            size_t other = option->or_offsets[k];
+            has_any = has_any || (other != 0 && bits_at(completed, other) != 0);
+        }
         if (has_any == option->is_without && length < room) {
             int added = snprintf(text + length, room - length, "%s%s has no effect %s %s",
                                  length > 0 ? "\n" : "", option->key,

@@ -64,9 +64,9 @@ struct rm_option {
     size_t count_offset; /* of the number of labels */
     const char *with; /* "stacks=cpu": the option needs this to have an effect; NULL: it always has
                          an effect */
-    size_t with_offset; /* of the member that is checked for `with_bits` */
-    size_t or_offset;   /* of another member that is enough if not 0; 0: no such member */
-    uint64_t with_bits; /* bits, any of which must be set */
+    size_t with_offset;   /* of the member that is checked for `with_bits` */
+    size_t or_offsets[2]; /* of other members that are enough if not 0; 0: no such member */
+    uint64_t with_bits;   /* bits, any of which must be set */
 };
 
 /* The options of one owner, which one struct holds. */
@@ -93,8 +93,9 @@ struct rm_option_set {
 #define RM_LABELS(type)                 .count_offset = offsetof(type, label_count),
 #define RM_WITH(member, bits_, text) \
     .with = (text), .with_offset = offsetof(RM_OWNER, member), .with_bits = (bits_),
-#define RM_WITH_EITHER(member, other, text) \
-    RM_WITH(member, UINT64_MAX, text).or_offset = offsetof(RM_OWNER, other),
+#define RM_WITH_ANY(member, other, third, text)                                \
+    RM_WITH(member, UINT64_MAX, text).or_offsets = {offsetof(RM_OWNER, other), \
+                                                    offsetof(RM_OWNER, third)},
 #define RM_NOT_WITH(member, bits_, text) RM_WITH(member, bits_, text).is_without = true,
 
 /* The offset of a member.  If the member does not have the option's type, an array has a negative

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Owns the control group (cgroup) of a process: finding the cgroup, its memory limits, and the
- * processes in it.
+ * Owns the control group (cgroup) of a process: finding the cgroup, and its memory limits.
  */
 #ifndef RM_OS_CGROUP_H
 #define RM_OS_CGROUP_H
@@ -119,26 +118,5 @@ double rm_cgroup_limits_tightest(const struct rm_cgroup_limits *limits);
 /** The lowest limit of a cgroup and its ancestors, read once; NaN: no limit. */
 double rm_cgroup_tightest_limit(const struct rm_cgroup_place *place, const struct rm_root *root,
                                 struct rm_scratch *scratch);
-
-/* ---- processes in it -------------------------------------------------------------------- */
-
-/*
- * The processes in a cgroup and in its descendants (cgroup.procs).
- */
-
-struct rm_cgroup_members {
-    uint64_t *pids;
-    size_t count, room;
-};
-
-/** Reads the list again; overwrites the scratch.  RESMON_ENOENT: the cgroup no longer exists; other
- * errors: the list is incomplete. */
-resmon_status rm_cgroup_members_read(struct rm_cgroup_members *members,
-                                     const struct rm_cgroup *cgroup, const struct rm_root *root,
-                                     struct rm_scratch *scratch);
-
-bool rm_cgroup_members_has(const struct rm_cgroup_members *members, uint64_t pid);
-
-void rm_cgroup_members_free(struct rm_cgroup_members *members);
 
 #endif

@@ -164,11 +164,12 @@ static const struct {
     {                                                                 \
         (position), (is_required), offsetof(struct rm_pid_stat, name) \
     }
-    FIELD(1, true, ppid),         FIELD(6, true, flags),         FIELD(7, true, minflt),
-    FIELD(9, true, majflt),       FIELD(11, true, utime),        FIELD(12, true, stime),
-    FIELD(13, true, cutime),      FIELD(14, true, cstime),       FIELD(17, true, threads),
-    FIELD(19, true, starttime),   FIELD(20, true, vsize),        FIELD(21, true, rss),
-    FIELD(25, false, startstack), FIELD(39, false, blkio_delay), FIELD(49, false, exit_code),
+    FIELD(1, true, ppid),        FIELD(3, true, session),      FIELD(6, true, flags),
+    FIELD(7, true, minflt),      FIELD(9, true, majflt),       FIELD(11, true, utime),
+    FIELD(12, true, stime),      FIELD(13, true, cutime),      FIELD(14, true, cstime),
+    FIELD(17, true, threads),    FIELD(19, true, starttime),   FIELD(20, true, vsize),
+    FIELD(21, true, rss),        FIELD(25, false, startstack), FIELD(39, false, blkio_delay),
+    FIELD(49, false, exit_code),
 #undef FIELD
 };
 

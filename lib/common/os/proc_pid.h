@@ -64,7 +64,8 @@ int64_t rm_pid_view_there(const struct rm_pid_view *view, const struct rm_root *
 struct rm_pid_stat {
     char state; /* 'R', 'S', 'Z' ... */
     uint64_t ppid;
-    uint64_t flags; /* PF_* of the kernel */
+    uint64_t session; /* pid of its leader */
+    uint64_t flags;   /* PF_* of the kernel */
     uint64_t minflt, majflt;
     uint64_t utime, stime;   /* own */
     uint64_t cutime, cstime; /* of waited-for children, including their own waited-for children */

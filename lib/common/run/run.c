@@ -144,6 +144,16 @@ const char *rm_run_node_name(const struct resmon_run *run)
     return name[0] != '\0' ? name : rm_run_fact_text(run, "machine", "host_name");
 }
 
+bool rm_run_is_of_job(const struct resmon_run *run)
+{
+    return rm_run_fact_text(run, "run", RM_FACT_OBSERVED_JOB)[0] != '\0';
+}
+
+bool rm_run_is_of_group(const struct resmon_run *run)
+{
+    return rm_run_fact_text(run, "run", "cgroup")[0] != '\0' || rm_run_is_of_job(run);
+}
+
 bool rm_run_reports_host(const struct resmon_run *run)
 {
     return rm_run_fact_number(run, "job", "reports_host") != 0.0; /* NaN: not recorded */
@@ -260,8 +270,7 @@ double rm_run_life_rss(const struct resmon_run *run)
 /* A process that observes others and stops does not know whether they have ended. */
 static bool is_of_others(const struct resmon_run *run)
 {
-    return rm_run_fact_text(run, "run", RM_FACT_OBSERVED)[0] != '\0' ||
-           rm_run_fact_text(run, "run", "cgroup")[0] != '\0' ||
+    return rm_run_fact_text(run, "run", RM_FACT_OBSERVED)[0] != '\0' || rm_run_is_of_group(run) ||
            (run->node_count > 0 && run->rank_count == 0);
 }
 

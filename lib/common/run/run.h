@@ -232,6 +232,11 @@ RM_SHARED const char *rm_run_node_name(const struct resmon_run *run);
  * reports them. */
 RM_SHARED bool rm_run_reports_host(const struct resmon_run *run);
 
+/** Whether the processes of a job, or of any group (a cgroup or a job), were observed from outside.
+ */
+RM_SHARED bool rm_run_is_of_job(const struct resmon_run *run);
+RM_SHARED bool rm_run_is_of_group(const struct resmon_run *run);
+
 /** Makes the index of a run with many columns, as merged runs have; after the last change of its
  * columns. A failed allocation sticks in its arenas. */
 RM_SHARED void rm_run_index_columns(struct resmon_run *run);

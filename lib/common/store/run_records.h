@@ -66,6 +66,8 @@ void rm_facts_add_number(struct rm_block *block, const char *group, const char *
 
 #define RM_FACT_CUT      "cut"      /* of "run": how much of the recording there is */
 #define RM_FACT_OBSERVED "observed" /* of "run": the observed process, by rm_identity_print() */
+#define RM_FACT_OBSERVED_JOB \
+    "observed_job"                  /* of "run": id of the job whose processes are observed */
 #define RM_FACT_OBSERVER "observer" /* of "run": the writing process, by rm_identity_print() */
 
 #define RM_FACT_NO_EACH "each_lack" /* of "settings": why there are no rows of processes */

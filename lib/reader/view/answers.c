@@ -536,7 +536,7 @@ static void write_more(struct answers *answers)
 static void write_figures(struct answers *answers)
 {
     const resmon_headline *headline = &answers->headline;
-    bool is_of_group = rm_run_fact_text(answers->run, "run", "cgroup")[0] != '\0';
+    bool is_of_group = rm_run_is_of_group(answers->run);
     write_wall(answers);
     if (answers->run->column_count > 0) {
         write_cpu(answers);

@@ -315,9 +315,9 @@ const char *rm_headline_statement(const struct rm_subject *subject)
     } values[] = {
         {"", headline->cpu_s, "s", " of CPU time"},
         {"",
-         rm_run_fact_text(run, "run", "cgroup")[0] != '\0' ? headline->tree_rss_max_bytes
-         : isnan(at_once)                                  ? headline->rss_peak_bytes
-                                                           : at_once,
+         rm_run_is_of_group(run) ? headline->tree_rss_max_bytes
+         : isnan(at_once)        ? headline->rss_peak_bytes
+                                 : at_once,
          "B", " of memory"},
         {is_modelled ? "about " : "", headline->energy_j, "J", ""},
     };

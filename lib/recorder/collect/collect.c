@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "base/text.h"
 #include "base/thread.h"
 #include "os/perf.h"
@@ -221,6 +222,17 @@ resmon_status rm_collect_init(struct rm_collect *collect, const char *fs_root, i
     return RESMON_OK;
 }
 
+static void end_init_group(struct rm_collect *collect, const char *name)
+{
+    collect->is_group = true;
+    (void)rm_text_set(collect->group_name, sizeof collect->group_name, name);
+    (void)snprintf(collect->proc_dir, sizeof collect->proc_dir, "proc/0"); /* of no process */
+    if (collect->root.is_live) {
+        collect->view = rm_pid_view_find(&collect->root, &collect->scratch, (int64_t)getpid());
+    }
+    end_init(collect);
+}
+
 resmon_status rm_collect_init_group(struct rm_collect *collect, const char *fs_root,
                                     const char *path, uint64_t flags)
 {
@@ -233,20 +245,31 @@ resmon_status rm_collect_init_group(struct rm_collect *collect, const char *fs_r
         rm_collect_free(collect);
         return status;
     }
-    collect->is_group = true;
+    collect->group.cgroup = collect->cgroup;
     collect->has_cgroup = true;
-    (void)snprintf(collect->proc_dir, sizeof collect->proc_dir, "proc/0"); /* of no process */
-    if (collect->root.is_live) {
-        collect->view = rm_pid_view_find(&collect->root, &collect->scratch, (int64_t)getpid());
+    end_init_group(collect, path);
+    return RESMON_OK;
+}
+
+resmon_status rm_collect_init_job(struct rm_collect *collect, const char *fs_root, const char *id,
+                                  const char *entries, uint64_t flags)
+{
+    char name[RM_FILE_PATH_BYTES];
+    resmon_status status = begin(collect, fs_root, flags);
+    if (status != RESMON_OK) {
+        rm_collect_free(collect);
+        return status;
     }
-    end_init(collect);
+    collect->group.entries = entries;
+    (void)snprintf(name, sizeof name, "job %.*s", RM_FILE_PATH_BYTES - 8, id);
+    end_init_group(collect, name);
     return RESMON_OK;
 }
 
 resmon_status rm_collect_list_group(struct rm_collect *collect)
 {
-    resmon_status status = rm_cgroup_members_read(&collect->members, &collect->cgroup,
-                                                  &collect->root, &collect->scratch);
+    resmon_status status = rm_members_read(&collect->members, &collect->group, &collect->root,
+                                           &collect->scratch, rm_clock_monotonic_ns());
     return status == RESMON_ENOENT ? rm_error(RESMON_ESRCH, "the cgroup was removed") : status;
 }
 
@@ -301,7 +324,7 @@ void rm_collect_free(struct rm_collect *collect)
     rm_free(collect->counters);
     collect->counters = NULL;
     rm_cgroup_limits_close(&collect->limits);
-    rm_cgroup_members_free(&collect->members);
+    rm_members_free(&collect->members);
     rm_scratch_free(&collect->scratch);
     rm_root_close(&collect->root);
 }

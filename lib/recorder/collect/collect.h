@@ -33,6 +33,7 @@
 #include "os/cgroup.h"
 #include "os/file.h"
 #include "os/host.h"
+#include "os/members.h"
 #include "os/nvml.h"
 #include "os/own_io.h"
 #include "os/own_usage.h"
@@ -139,9 +140,12 @@ struct rm_collect {
     struct rm_cgroup job_group;     /* the job's cgroup, if this process reports the job's use */
     bool has_cgroup;
     bool has_job_group;
-    bool is_group;    /* a cgroup is observed, not a process: its members are the tree */
-    double job_bytes; /* the job's memory limit on this host; NaN: none, or not known */
-    struct rm_cgroup_members members; /* members of the observed cgroup, at the last look */
+    /* A cgroup or a job is observed, not a process: the members of `group` are the tree. */
+    bool is_group;
+    struct rm_group group;
+    char group_name[RM_FILE_PATH_BYTES]; /* path of the cgroup, or "job 4711" */
+    double job_bytes;          /* the job's memory limit on this host; NaN: none, or not known */
+    struct rm_members members; /* of the observed group, at the last look */
     struct rm_capacity capacity;
     struct rm_cpu_model cpu;
     struct rm_host host;          /* the host, and the observed program */
@@ -254,9 +258,14 @@ resmon_status rm_collect_init(struct rm_collect *collect, const char *fs_root, i
  * `path`; RESMON_EINVAL. */
 resmon_status rm_collect_init_group(struct rm_collect *collect, const char *fs_root,
                                     const char *path, uint64_t flags);
+
+/** Prepares what collectors share, for the processes of a job that has no cgroup.  `entries`: see
+ * struct rm_group; they must stay.  There may be no process. */
+resmon_status rm_collect_init_job(struct rm_collect *collect, const char *fs_root, const char *id,
+                                  const char *entries, uint64_t flags);
 void rm_collect_free(struct rm_collect *collect);
 
-/** Reads the members of the observed cgroup.  RESMON_ESRCH: it was removed. */
+/** Reads the members of the observed group.  RESMON_ESRCH: the cgroup was removed. */
 resmon_status rm_collect_list_group(struct rm_collect *collect);
 
 /** Opens a collector.  If /proc does not show the process, the error text has a remedy. */

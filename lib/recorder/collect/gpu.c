@@ -28,7 +28,7 @@ static int64_t parent_of(struct rm_collect *collect, int64_t pid)
 static bool is_in_tree(struct rm_collect *collect, int64_t pid)
 {
     if (collect->is_group) {
-        return pid > 0 && rm_cgroup_members_has(&collect->members, (uint64_t)pid);
+        return pid > 0 && rm_members_has(&collect->members, (uint64_t)pid);
     }
     for (int i = 0; i < MOST_ANCESTORS && pid > 0; i++) {
         if (pid == collect->proc_pid) {

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "base/map.h"
 #include "base/text.h"
 #include "os/file.h"
@@ -539,8 +540,7 @@ static resmon_status find_group_members(struct rm_process_tree *tree, struct rm_
     }
     for (size_t i = 0; i < tree->count && status == RESMON_OK; i++) {
         struct rm_tree_member *member = &tree->members[i];
-        member->has_left =
-            !member->is_zombie && !rm_cgroup_members_has(&collect->members, member->pid);
+        member->has_left = !member->is_zombie && !rm_members_has(&collect->members, member->pid);
     }
     for (size_t i = 0; i < collect->members.count; i++) {
         if (find_member(tree, collect->members.pids[i]) == NULL) {
@@ -803,6 +803,7 @@ static resmon_status find_new(struct rm_process_tree *tree, struct rm_collect *c
         add_born(tree, collect);
     }
     if (collect->is_group) {
+        has_news = has_news || rm_members_are_due(&collect->members, rm_clock_monotonic_ns());
         return has_news || has_ended ? find_group_members(tree, collect) : RESMON_OK;
     }
     if (has_news) {
@@ -811,11 +812,33 @@ static resmon_status find_new(struct rm_process_tree *tree, struct rm_collect *c
     return RESMON_OK;
 }
 
+/* How the processes of a job without a cgroup are found; NULL: something else is observed. */
+static const char *remark_of_job(const struct rm_collect *collect, char *text, size_t room)
+{
+    const struct rm_members *members = &collect->members;
+    if (collect->group.entries == NULL) {
+        return NULL;
+    }
+    if (members->by_entry != NULL) {
+        (void)snprintf(text, room,
+                       "the job has no cgroup here: its processes are those with %.80s in their "
+                       "environment, and what they start",
+                       members->by_entry);
+    } else {
+        (void)snprintf(text, room, "the job has no cgroup and no process here%s",
+                       members->hidden > 0
+                           ? ", as far as this user may see: run it as the job's user or as root"
+                           : "");
+    }
+    return text;
+}
+
 /* Sets a remark about what the values lack, the first that applies. */
 static void remark(const struct rm_process_tree *tree, struct rm_collect *collect)
 {
     char text[sizeof tree->why_missed + 32];
     (void)snprintf(text, sizeof text, "processes are missing: %s", tree->why_missed);
+    char of_job[200];
     const char *why = tree->is_full
                           ? "the tree had more than 8192 processes: the others are not counted"
                       : tree->has_missed ? text
@@ -823,7 +846,7 @@ static void remark(const struct rm_process_tree *tree, struct rm_collect *collec
                                            "hidepid): they count after their parent waited for them"
                       : tree->has_lost   ? "the kernel dropped fork events: processes whose parent "
                                            "ended between two samples may be missing"
-                                         : NULL;
+                                         : remark_of_job(collect, of_job, sizeof of_job);
     if (why != NULL) {
         rm_collect_remark(collect, why);
         collect->provenance = RESMON_PROVENANCE_SAMPLED;

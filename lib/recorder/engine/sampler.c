@@ -8,6 +8,7 @@
 #include "base/status.h"
 #include "base/text.h"
 #include "collect/collect.h"
+#include "job/environment.h"
 #include "job/job_cgroup.h"
 #include "scope/peak.h"
 #include "store/run_records.h"
@@ -184,15 +185,39 @@ static void find_job_group(struct rm_sampler *sampler)
     }
 }
 
+static resmon_status init_job(struct rm_sampler *sampler)
+{
+    const resmon_monitor_options *values = &sampler->options->values;
+    char path[RM_FILE_PATH_BYTES];
+    resmon_status status = rm_job_cgroup(values->fs_root, values->job, path);
+    if (status == RESMON_OK) {
+        return rm_collect_init_group(&sampler->collect, values->fs_root, path, values->flags);
+    }
+    if (status != RESMON_ENOENT) {
+        return status;
+    }
+    rm_job_entries(values->job, sampler->job_entries);
+    return rm_collect_init_job(&sampler->collect, values->fs_root, values->job,
+                               sampler->job_entries, values->flags);
+}
+
+/* What is observed. */
+static resmon_status init_collect(struct rm_sampler *sampler)
+{
+    const resmon_monitor_options *values = &sampler->options->values;
+    if (values->job != NULL) {
+        return init_job(sampler);
+    }
+    return values->cgroup != NULL
+               ? rm_collect_init_group(&sampler->collect, values->fs_root, values->cgroup,
+                                       values->flags)
+               : rm_collect_init(&sampler->collect, values->fs_root, values->pid, values->flags);
+}
+
 resmon_status rm_sampler_open(struct rm_sampler *sampler)
 {
     const struct rm_options *options = sampler->options;
-    const resmon_monitor_options *values = &options->values;
-    resmon_status status =
-        values->cgroup != NULL
-            ? rm_collect_init_group(&sampler->collect, values->fs_root, values->cgroup,
-                                    values->flags)
-            : rm_collect_init(&sampler->collect, values->fs_root, values->pid, values->flags);
+    resmon_status status = init_collect(sampler);
     if (status != RESMON_OK) {
         return status;
     }

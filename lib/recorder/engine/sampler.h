@@ -17,6 +17,7 @@
 #include "engine/cadence.h"
 #include "engine/energy_division.h"
 #include "engine/gpus.h"
+#include "job/environment.h"
 #include "setup/options.h"
 #include "store/block.h"
 #include "store/run_records.h"
@@ -59,6 +60,7 @@ struct rm_sampler {
     char gpus_why[160];
     struct rm_gpu_reading *gpu_readings;
     struct rm_collect collect;
+    char job_entries[RM_JOB_ENTRIES_BYTES]; /* of the observed job, if it has no cgroup */
     struct rm_sampler_source *sources;
     size_t source_count;
     size_t column_count;

@@ -271,7 +271,7 @@ static resmon_status start_outside(struct rm_stacks *stacks, const struct rm_col
     stacks->outside = (struct rm_outside_terms){
         .pid = (uint32_t)others->pid,
         .is_group = others->is_group,
-        .group = others->cgroup,
+        .group = others->group,
         .events = {.cpu_ns = terms->cpu_ns,
                    .fault_period = terms->fault_period,
                    .is_prompt = stacks->has_each},

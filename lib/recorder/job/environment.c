@@ -2,6 +2,7 @@
 #define _GNU_SOURCE /* secure_getenv */
 #include "job/environment.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -381,6 +382,26 @@ int64_t rm_job_number(const struct rm_job_environment *environment,
         }
     }
     return -1;
+}
+
+void rm_job_entries(const char *id, char entries[RM_JOB_ENTRIES_BYTES])
+{
+    const struct rm_job_system *systems[16] = {&rm_job_overrides};
+    size_t count = 1, length = 0;
+    for (size_t i = 0; rm_job_batches[i] != NULL && count < RM_ARRAY_LEN(systems); i++) {
+        systems[count++] = rm_job_batches[i];
+    }
+    for (size_t i = 0; i < count; i++) {
+        const char *const *names = systems[i]->fields[RM_JOB_ID];
+        for (size_t k = 0; k < RM_JOB_ALTERNATIVES && names[k] != NULL; k++) {
+            size_t bytes = strlen(names[k]) + strlen(id) + sizeof "=";
+            if (length + bytes < RM_JOB_ENTRIES_BYTES) {
+                (void)snprintf(entries + length, bytes, "%s=%s", names[k], id);
+                length += bytes;
+            }
+        }
+    }
+    entries[length] = '\0';
 }
 
 /* Whether a condition "NAME", "NAME=START" or "NAME!START" is true. */

@@ -82,6 +82,12 @@ extern const struct rm_job_system *const rm_job_launchers[];
  * processes of a job; the name may be followed by a value. */
 bool rm_job_is_shared_variable(const char *name);
 
+#define RM_JOB_ENTRIES_BYTES 2560
+
+/** The variables that have the id of a job in its processes, each as "NAME=ID" with its '\0', then
+ * an empty one: see struct rm_group of os/members.h. */
+void rm_job_entries(const char *id, char entries[RM_JOB_ENTRIES_BYTES]);
+
 /** The variables RESMON_*, which take precedence. */
 extern const struct rm_job_system rm_job_overrides;
 

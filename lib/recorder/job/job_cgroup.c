@@ -19,11 +19,12 @@
  *           slurm.schedmd.com/cgroup_v2.html, cgroups.html
  *   PBS     pbs_jobs.service/jobid/7.server: hook pbs_cgroups of OpenPBS
  *   LSF     lsf/CLUSTER/job.7.1234.1700000000: LSF_PROCESS_TRACKING
+ *   OAR     oar/USER_7, in each hierarchy: job_resource_manager_cgroups of OAR 2.5
  */
 static const struct pattern {
     const char *format;
-    bool is_start; /* a prefix of a longer name */
-} patterns[] = {{"job_%s", false}, {"job.%s.", true}, {"%s.", true}, {"%s", false}};
+    enum { WHOLE, BEGIN, END } part; /* of a name */
+} patterns[] = {{"job_%s", WHOLE}, {"job.%s.", BEGIN}, {"%s.", BEGIN}, {"%s", WHOLE}, {"_%s", END}};
 
 typedef char job_names[RM_ARRAY_LEN(patterns)][LONGEST_NAME];
 
@@ -44,30 +45,40 @@ static void make_names(job_names names, const char *id)
     }
 }
 
-static bool is_of_job(job_names names, const char *name)
+static bool is_id(const char *id)
 {
-    for (size_t i = 0; i < RM_ARRAY_LEN(patterns); i++) {
-        size_t length = strlen(names[i]);
-        bool begins = strncmp(name, names[i], length) == 0;
-        if (begins && (patterns[i].is_start || name[length] == '\0')) {
+    return id[0] != '\0' && strlen(id) <= LONGEST_ID && strchr(id, '/') == NULL;
+}
+
+#define OAR "/oar/"
+
+/* Ids of LSF and PBS are plain numbers, as other cgroups' names may be.  So the path must also have
+ * a name of the batch system. */
+static bool is_of_batch_system(const char *path)
+{
+    static const char *const words[] = {"/slurm", "_slurmstepd.scope", "/pbs_jobs", "/lsf/", OAR};
+    for (size_t i = 0; i < RM_ARRAY_LEN(words); i++) {
+        if (strstr(path, words[i]) != NULL) {
             return true;
         }
     }
     return false;
 }
 
-static bool is_id(const char *id)
+/* Whether `name`, the end of `path`, is the name of the job's cgroup.  Step 7 of another job is not
+ * the job 7 of OAR. */
+static bool is_of_job(job_names names, const char *path, const char *name)
 {
-    return id[0] != '\0' && strlen(id) <= LONGEST_ID && strchr(id, '/') == NULL;
-}
-
-/* Ids of LSF and PBS are plain numbers, as other cgroups' names may be.  So the path must also have
- * a name of the batch system. */
-static bool is_of_batch_system(const char *path)
-{
-    static const char *const words[] = {"/slurm", "_slurmstepd.scope", "/pbs_jobs", "/lsf/"};
-    for (size_t i = 0; i < RM_ARRAY_LEN(words); i++) {
-        if (strstr(path, words[i]) != NULL) {
+    bool is_of_oar = strstr(path, OAR) != NULL;
+    if (!is_of_batch_system(path)) {
+        return false;
+    }
+    for (size_t i = 0; i < RM_ARRAY_LEN(patterns); i++) {
+        size_t length = strlen(names[i]), room = strlen(name);
+        size_t from = patterns[i].part == END && room > length ? room - length : 0;
+        bool is_possible = patterns[i].part != END || is_of_oar;
+        bool is_here = is_possible && strncmp(name + from, names[i], length) == 0;
+        if (is_here && (patterns[i].part == BEGIN || name[from + length] == '\0')) {
             return true;
         }
     }
@@ -95,8 +106,8 @@ static bool cut(struct rm_cgroup_place *place, job_names names, bool is_any_good
         end = begin + strcspn(place->path + begin, "/");
         (void)snprintf(part, sizeof part, "%.*s", (int)end, place->path);
         const char *name = part + begin;
-        if (is_of_batch_system(part) &&
-            (is_of_job(names, name) || (is_any_good && is_any_slurm_job(name)))) {
+        bool is_any = is_any_good && is_of_batch_system(part) && is_any_slurm_job(name);
+        if (is_any || is_of_job(names, part, name)) {
             place->path[end] = '\0';
             return true;
         }
@@ -129,7 +140,7 @@ static bool look_at(void *context, const char *name)
         search->path[length] = '\0';
         return true;
     }
-    search->is_found = is_of_batch_system(search->path) && is_of_job(search->names, name);
+    search->is_found = is_of_job(search->names, search->path, name);
     if (!search->is_found && search->depth < MOST_DEPTH) {
         search->depth++;
         (void)rm_dir_visit_below(search->root, search->path, look_at, search);
@@ -173,7 +184,7 @@ static resmon_status find(struct search *search, struct rm_scratch *scratch, con
     return search->is_found
                ? RESMON_OK
                : rm_error(RESMON_ENOENT,
-                          "there is no cgroup of a job %s on this node (Slurm, PBS, LSF)", id);
+                          "there is no cgroup of a job %s on this node (Slurm, PBS, LSF, OAR)", id);
 }
 
 resmon_status rm_job_cgroup(const char *fs_root, const char *id, char ret_path[RM_FILE_PATH_BYTES])

@@ -24,7 +24,9 @@ static void record_run(struct rm_block *block, const struct rm_options *options,
     rm_facts_add_text(block, "run", "name", options->values.name);
     rm_facts_add_text(block, "run", "library", resmon_version());
     rm_facts_add_number(block, "run", "pid", collect->is_group ? RM_NAN : (double)collect->pid);
-    rm_facts_add_text(block, "run", "cgroup", options->values.cgroup);
+    bool is_cgroup = collect->is_group && collect->group.entries == NULL;
+    rm_facts_add_text(block, "run", "cgroup", is_cgroup ? collect->group_name : NULL);
+    rm_facts_add_text(block, "run", RM_FACT_OBSERVED_JOB, options->values.job);
     rm_facts_add_number(block, "run", "observer_pid", (double)getpid());
     rm_facts_add_text(block, "run", "program", host->program);
     rm_facts_add_text(block, "run", "executable", host->executable);
@@ -341,7 +343,7 @@ void rm_facts_record(struct rm_block *block, const struct rm_options *options,
 {
     struct rm_host host = collect->host;
     if (collect->is_group) {
-        rm_host_set_command(&host, options->values.cgroup);
+        rm_host_set_command(&host, collect->group_name);
     }
     if (options->values.command != NULL) {
         rm_host_set_command(&host, options->values.command);

@@ -140,7 +140,8 @@ static resmon_status find_run(struct rm_options *options)
     static unsigned count; /* atomic */
     struct rm_run_request request;
     bool is_asked = options->wants_scopes && options->values.pid == 0 &&
-                    options->values.cgroup == NULL && rm_run_request_read(&request);
+                    options->values.cgroup == NULL && options->values.job == NULL &&
+                    rm_run_request_read(&request);
     if (!is_asked) {
         return RESMON_OK;
     }
@@ -242,10 +243,9 @@ static resmon_status check_rows(const resmon_monitor_options *values)
 
 static resmon_status check_observed(const resmon_monitor_options *values)
 {
-    return values->cgroup == NULL || values->pid == 0
-               ? RESMON_OK
-               : rm_error(RESMON_EINVAL,
-                          "pid and cgroup are both given: only one of them can be observed");
+    int count = (values->pid != 0) + (values->cgroup != NULL) + (values->job != NULL);
+    return count <= 1 ? RESMON_OK
+                      : rm_error(RESMON_EINVAL, "of pid, cgroup and job, only one can be observed");
 }
 
 static resmon_status read_all(const resmon_monitor_options *given, struct rm_options *options)

@@ -555,14 +555,14 @@ static bool observe_thread(void *context, uint32_t pid, uint32_t thread)
 /* A process that ends meanwhile is no failure. */
 static resmon_status walk_group(struct rm_outside *outside, struct observing *observing)
 {
-    struct rm_cgroup_members members = {0};
-    resmon_status status =
-        rm_cgroup_members_read(&members, &outside->terms.group, &outside->root, &outside->scratch);
+    struct rm_members members = {0};
+    resmon_status status = rm_members_read(&members, &outside->terms.group, &outside->root,
+                                           &outside->scratch, rm_clock_monotonic_ns());
     for (size_t i = 0; i < members.count && observing->status == RESMON_OK; i++) {
         observing->latest = 0;
         (void)rm_task_walk(&outside->root, (uint32_t)members.pids[i], observe_thread, observing);
     }
-    rm_cgroup_members_free(&members);
+    rm_members_free(&members);
     return status;
 }
 
@@ -575,7 +575,7 @@ static resmon_status observe(struct rm_outside *outside)
             : rm_task_walk(&outside->root, outside->terms.pid, observe_thread, &observing);
     if (status == RESMON_OK && observing.status == RESMON_OK && outside->tasks == 0) {
         return outside->terms.is_group
-                   ? rm_error(RESMON_ESRCH, "there is no process in the cgroup")
+                   ? rm_error(RESMON_ESRCH, "there is no process in the observed group")
                    : rm_error(RESMON_ESRCH, "process %u has ended", outside->terms.pid);
     }
     if (observing.status != RESMON_OK) {

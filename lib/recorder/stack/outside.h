@@ -11,7 +11,7 @@
 
 #include <resmon/status.h>
 
-#include "os/cgroup.h"
+#include "os/members.h"
 #include "os/perf_tree.h"
 #include "store/stack_writer.h"
 
@@ -19,13 +19,13 @@ struct rm_outside;
 
 struct rm_outside_terms {
     uint32_t pid;
-    bool is_group; /* a cgroup is observed: */
-    struct rm_cgroup group;
+    bool is_group; /* a group is observed: */
+    struct rm_group group;
     struct rm_perf_tree_terms events;
     bool has_each; /* per-process rows are wanted */
 };
 
-/** Observes a process, or those of a cgroup, with their threads, and all that they start.  The
+/** Observes a process, or those of a group, with their threads, and all that they start.  The
  * writer must outlive it.  RESMON_ENOTSUP, RESMON_EACCES, RESMON_ESRCH, RESMON_ENOMEM. */
 resmon_status rm_outside_open(const struct rm_outside_terms *terms, struct rm_stack_writer *writer,
                               struct rm_outside **ret_outside);
