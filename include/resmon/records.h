@@ -263,6 +263,9 @@ typedef struct resmon_run_node {
     double cores;
     /** NUMA nodes; NaN: not known */
     double numa_nodes;
+    /** 1: metrics of the tree are of all processes of the job on the node, as a monitor of the job
+     * measured them (resmon job start); 0: sums over its ranks */
+    uint64_t has_job;
 } resmon_run_node;
 
 /** A process of a merged run, with its children; in the order of ranks.  Its values are the main

@@ -25,6 +25,7 @@ struct made {
     const char *job, *node;
     int node_index, rank, local_rank; /* below 0: not said */
     bool is_host;
+    bool is_of_job;                /* the monitor of all processes of the job on its node */
     int64_t start_ms, interval_ms; /* since the epoch */
     size_t rows;
     double clock_error_ms, end_clock_error_ms, clock_step_ms; /* NaN: not said */
@@ -78,7 +79,10 @@ static void say_facts(struct resmon_run *run, const struct made *made)
     run->facts = rm_arena_alloc(&run->strings, 32, sizeof *run->facts);
     assert_non_null(run->facts);
     say(run, "run", "name", made->rank == 0 ? "master" : "worker");
-    say_number(run, "run", "pid", 1000 + made->rank);
+    say_number(run, "run", "pid", made->is_of_job ? NAN : 1000 + made->rank);
+    if (made->is_of_job) {
+        say(run, "run", RM_FACT_OBSERVED_JOB, made->job);
+    }
     say_number(run, "run", RM_FACT_CLOCK_ERROR, made->clock_error_ms * 1e6);
     say_number(run, "run", RM_FACT_END_CLOCK_ERROR, made->end_clock_error_ms * 1e6);
     say_number(run, "run", RM_FACT_CLOCK_STEP, made->clock_step_ms * 1e6);
@@ -219,13 +223,24 @@ static struct resmon_run *make_rows(const struct made *made, size_t columns)
     return run;
 }
 
+/* A monitor of a job has no values of single processes, and no hardware counters. */
+static bool can_be_of_job(const resmon_column *column)
+{
+    return column->level != RESMON_LEVEL_PROCESS && strncmp(column->metric, "perf.", 5) != 0;
+}
+
 static struct resmon_run *make(const struct made *made)
 {
     struct resmon_run *run = make_rows(made, COLUMNS);
     for (size_t c = 0; c < COLUMNS; c++) {
         fill_column(run, made, c, &made_columns[c]);
+        if (made->is_of_job && !can_be_of_job(&run->columns[c])) {
+            run->columns[c].n = 0;
+        }
     }
-    fill_scopes(run, made);
+    if (!made->is_of_job) {
+        fill_scopes(run, made);
+    }
     return run;
 }
 
@@ -299,6 +314,7 @@ static void assert_same(const struct resmon_run *run, const struct resmon_run *o
         assert_int_equal(run->nodes[i].host_start_ns, other->nodes[i].host_start_ns);
         assert_int_equal(run->nodes[i].host_duration_ns, other->nodes[i].host_duration_ns);
         assert_int_equal(run->nodes[i].ranks, other->nodes[i].ranks);
+        assert_int_equal(run->nodes[i].has_job, other->nodes[i].has_job);
     }
     assert_int_equal(run->rank_count, other->rank_count);
     for (size_t i = 0; i < run->rank_count; i++) {
@@ -795,5 +811,47 @@ TEST(the_worst_end_is_that_of_the_job)
     made[3].reason = RESMON_END_FAILED;
     struct resmon_run *run = merged(made, count);
     assert_int_equal(run->end.reason, RESMON_END_KILLED);
+    rm_run_free(run);
+}
+
+/* Where a monitor of the job measured all of its processes, ranks are not counted once more. */
+TEST(a_monitor_of_the_job_counts_instead_of_its_ranks)
+{
+    struct made made[6];
+    size_t count = a_job(made);
+    made[count] = a_rank("n2", 1, -1, 0);
+    made[count].is_of_job = true;
+    made[count].start_ms = -100;
+    made[count++].rows = 99;
+    struct resmon_run *run = merged(made, count), *of_job = make(&made[5]);
+    double cpu_s = column_of(of_job, RM_TREE_CPU_TIME, NULL)->last;
+    double rss = column_of(of_job, RM_TREE_MEM_RSS, NULL)->max;
+    assert_int_equal(run->rank_count, 5);
+    assert_int_equal(run->nodes[1].ranks, 2);
+    assert_int_equal(run->nodes[0].has_job, 0);
+    assert_int_equal(run->nodes[1].has_job, 1);
+    assert_close(column_of(run, RM_TREE_CPU_TIME, "n2")->last, cpu_s);
+    assert_close(column_of(run, RM_TREE_MEM_RSS, "n2")->max, rss);
+    assert_close(run->nodes[1].cpu_s, cpu_s);
+    assert_close(run->nodes[1].used_bytes, rss);
+    double sum = cpu_s;
+    for (size_t i = 0; i < 5; i++) {
+        struct resmon_run *part = make(&made[i]);
+        sum += i == 2 || i == 3 ? 0.0 : column_of(part, RM_TREE_CPU_TIME, NULL)->last;
+        rm_run_free(part);
+    }
+    assert_close(column_of(run, RM_TREE_CPU_TIME, "")->last, sum);
+    assert_true(column_of(run, RM_PERF_IPC, "n2")->n > 0); /* of the ranks */
+    const struct made other[6] = {made[5], made[3], made[4], made[0], made[2], made[1]};
+    struct resmon_run *again = merged(other, count);
+    assert_same(again, run);
+    struct rm_merge merge;
+    rm_merge_begin(&merge);
+    assert_ok(rm_merge_add(&merge, run)); /* a merged run */
+    rm_run_free(again);
+    again = made_of(&merge);
+    assert_same(again, run);
+    rm_run_free(again);
+    rm_run_free(of_job);
     rm_run_free(run);
 }

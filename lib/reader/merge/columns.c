@@ -123,12 +123,17 @@ static enum rm_metric_rule rule_of(const resmon_column *column)
     return rm_metric_rule(rm_metric_by_name(column->metric), column->unit);
 }
 
-/* False: no memory. */
-static bool new_kind(struct rm_merge *merge, const resmon_column *column, const char *instance)
+/* Whether the monitor of a job has the metric for all of the job's processes on a node.  Hardware
+ * counters, which have the level of trees, too, cannot be opened for a job. */
+static bool can_be_of_job(const char *metric)
 {
-    if (!rm_map_reserve(&merge->kind_map, merge->kind_count + 1)) {
-        return false;
-    }
+    return strncmp(metric, "tree.", 5) == 0 || strncmp(metric, "gpu.tree.", 9) == 0;
+}
+
+/* False: no memory. */
+static bool append_kind(struct rm_merge *merge, const resmon_column *column, const char *instance,
+                        bool is_of_job)
+{
     struct rm_merge_kind *kind =
         rm_append(&merge->kinds, &merge->kind_count, &merge->kind_room, sizeof *kind);
     if (kind == NULL) {
@@ -147,14 +152,28 @@ static bool new_kind(struct rm_merge *merge, const resmon_column *column, const 
         .level = column->level,
         .rule = rule_of(column),
         .is_counter = column->kind == RESMON_COUNTER,
-        .is_of_host = !is_of_process,
+        .is_of_host = !is_of_process || is_of_job,
+        .is_of_job = is_of_job,
     };
-    rm_map_add(&merge->kind_map, hash_of_kind(column->metric, instance),
-               (uint32_t)merge->kind_count - 1);
     return true;
 }
 
-/* The kind of a column with this instance; UINT32_MAX: no memory. */
+/* UINT32_MAX: no memory. */
+static uint32_t new_kind(struct rm_merge *merge, const resmon_column *column, const char *instance)
+{
+    uint32_t index = (uint32_t)merge->kind_count;
+    bool is_added = rm_map_reserve(&merge->kind_map, merge->kind_count + 1) &&
+                    append_kind(merge, column, instance, false);
+    if (is_added && can_be_of_job(column->metric)) {
+        is_added = append_kind(merge, column, instance, true);
+    }
+    if (is_added) {
+        rm_map_add(&merge->kind_map, hash_of_kind(column->metric, instance), index);
+    }
+    return is_added ? index : UINT32_MAX;
+}
+
+/* The kind of a column with this instance, of processes; UINT32_MAX: no memory. */
 static uint32_t kind_of(struct rm_merge *merge, const resmon_column *column, const char *instance)
 {
     struct rm_map_search search = {.hash = hash_of_kind(column->metric, instance)};
@@ -164,7 +183,7 @@ static uint32_t kind_of(struct rm_merge *merge, const resmon_column *column, con
             return i;
         }
     }
-    return new_kind(merge, column, instance) ? (uint32_t)merge->kind_count - 1 : UINT32_MAX;
+    return new_kind(merge, column, instance);
 }
 
 static uint64_t hash_of_column(uint32_t node, uint32_t kind)
@@ -172,8 +191,7 @@ static uint64_t hash_of_column(uint32_t node, uint32_t kind)
     return rm_hash_u64(RM_HASH_START, (uint64_t)node << 32 | kind);
 }
 
-struct rm_merge_column *rm_merge_column_of(const struct rm_merge *merge, uint32_t node,
-                                           uint32_t kind)
+static struct rm_merge_column *column_of(const struct rm_merge *merge, uint32_t node, uint32_t kind)
 {
     struct rm_map_search search = {.hash = hash_of_column(node, kind)};
     for (uint32_t i; rm_map_next(&merge->column_map, &search, &i);) {
@@ -183,6 +201,14 @@ struct rm_merge_column *rm_merge_column_of(const struct rm_merge *merge, uint32_
         }
     }
     return NULL;
+}
+
+struct rm_merge_column *rm_merge_column_of(const struct rm_merge *merge, uint32_t node,
+                                           uint32_t kind)
+{
+    bool has_other = kind + 1 < merge->kind_count && merge->kinds[kind + 1].is_of_job;
+    struct rm_merge_column *of_job = has_other ? column_of(merge, node, kind + 1) : NULL;
+    return of_job != NULL && of_job->parts > 0 ? of_job : column_of(merge, node, kind);
 }
 
 /* NULL: no memory. */
@@ -512,8 +538,10 @@ static void add_statistics_of(struct rm_merge *merge, const struct rm_merge_inpu
 static bool add_column(struct rm_merge *merge, const struct rm_merge_input *input,
                        size_t node_index, uint32_t kind_index, const struct devices *devices)
 {
-    const struct rm_merge_kind *kind = &merge->kinds[kind_index];
     const resmon_run_node *from = &input->nodes[node_index];
+    bool is_of_job = from->has_job != 0 && can_be_of_job(merge->kinds[kind_index].metric);
+    kind_index += is_of_job ? 1 : 0;
+    const struct rm_merge_kind *kind = &merge->kinds[kind_index];
     uint32_t node_of = input->node_of[node_index];
     const struct rm_merge_node *node = &merge->nodes[node_of];
     bool is_host = kind->is_of_host && input->is_merged;
@@ -532,7 +560,7 @@ static bool add_column(struct rm_merge *merge, const struct rm_merge_input *inpu
     if (kind->is_of_host && !input->is_host_of[node_index]) {
         return true;
     }
-    struct rm_merge_column *column = rm_merge_column_of(merge, node_of, kind_index);
+    struct rm_merge_column *column = column_of(merge, node_of, kind_index);
     column = column != NULL ? column : new_column(merge, node_of, kind_index);
     struct rm_grid_cell *cells = work_cells(merge, rows.span.count);
     if (column == NULL || cells == NULL ||

@@ -280,10 +280,13 @@ static int64_t whole(double number)
     return number >= 0.0 && number < 0x1p62 ? (int64_t)number : -1;
 }
 
-/* A run of the machine without any process is no rank. */
+/* A run of the machine without any process is no rank, nor is one of all processes of the job. */
 static bool is_of_machine(const struct resmon_run *run)
 {
     double domains = rm_run_fact_number(run, "settings", "domains");
+    if (rm_run_is_of_job(run)) {
+        return true;
+    }
     return run->scope_count == 0 && domains > 0.0 && domains < 0x1p53 &&
            ((uint64_t)domains & (RESMON_DOMAIN_PROCESS | RESMON_DOMAIN_TREE)) == 0;
 }
@@ -300,6 +303,7 @@ static resmon_run_node node_of_run(const struct resmon_run *run)
         .host_duration_ns = is_of_host ? run->info.duration_ns : -1,
         .clock_error_ns = lesser_error(run),
         .ranks = is_of_machine(run) ? 0 : 1,
+        .has_job = rm_run_is_of_job(run),
         .cpus = rm_run_fact_number(run, "machine", "cpus"),
         .memory_bytes = rm_run_fact_number(run, "machine", "memory_bytes"),
         .allotted_cpus = rm_run_fact_number(run, "job", "node_cpus"),

@@ -264,8 +264,21 @@ static void find_times(struct making *making)
     }
 }
 
-static void put_node(struct making *making, const resmon_run_node *from)
+static bool has_columns_of_job(const struct rm_merge *merge, const struct rm_merge_node *node)
 {
+    const struct rm_merge_column *column;
+    for (uint32_t i_1 = node->column_1; i_1 > 0; i_1 = column->next_1) {
+        column = &merge->columns[i_1 - 1];
+        if (merge->kinds[column->kind].is_of_job && column->parts > 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void put_node(struct making *making, const struct rm_merge_node *merged)
+{
+    const resmon_run_node *from = &merged->node;
     struct resmon_run *run = making->run;
     resmon_run_node *node = &run->nodes[run->node_count++];
     *node = *from;
@@ -276,6 +289,7 @@ static void put_node(struct making *making, const resmon_run_node *from)
     node->cpu_model = copy(run, from->cpu_model);
     node->gpu_model = copy(run, from->gpu_model);
     node->kernel = copy(run, from->kernel);
+    node->has_job = has_columns_of_job(making->merge, merged);
 }
 
 static void put_rank(struct making *making, const resmon_run_rank *from)
@@ -297,7 +311,7 @@ static void put_nodes_and_ranks(struct making *making)
     run->nodes = rm_arena_alloc(&run->strings, merge->node_count, sizeof *run->nodes);
     run->ranks = rm_arena_alloc(&run->strings, merge->rank_count, sizeof *run->ranks);
     for (size_t i = 0; i < merge->node_count && run->nodes != NULL; i++) {
-        put_node(making, &merge->nodes[making->nodes[i]].node);
+        put_node(making, &merge->nodes[making->nodes[i]]);
     }
     for (size_t i = 0; i < merge->rank_count && run->ranks != NULL; i++) {
         put_rank(making, &merge->ranks[making->ranks[i]]);
@@ -695,8 +709,9 @@ static const struct rm_merge_kind **sort_kinds(struct making *making, size_t *re
     *ret_count = *ret_columns = 0;
     for (size_t i = 0; i < merge->column_count && !working->is_broken; i++) {
         const struct rm_merge_column *column = &merge->columns[i];
-        is_there[column->kind] |= column->parts > 0;
-        *ret_columns += column->parts > 0 ? 1 : 0;
+        uint32_t kind = column->kind - (merge->kinds[column->kind].is_of_job ? 1 : 0);
+        is_there[kind] |= column->parts > 0;
+        *ret_columns += column->parts > 0 ? 1 : 0; /* or fewer, where a monitor's counts */
     }
     for (size_t i = 0; i < merge->kind_count && !working->is_broken; i++) {
         if (is_there[i]) {

@@ -31,7 +31,11 @@ struct rm_merge_kind {
     int32_t level;
     enum rm_metric_rule rule;
     bool is_counter;
-    bool is_of_host; /* the same for all processes of a node */
+    bool is_of_host; /* measured once on a node, not by each process */
+    /* Of the tree: as the monitor of the job measured it for all of the job's processes on a node.
+     * The kind before this one is the same metric as the processes measured it, each for itself;
+     * on a node that has both, the monitor's counts. */
+    bool is_of_job;
 };
 
 /** Whether the value of several devices or nodes is a mean of theirs, not their sum. */
@@ -178,7 +182,7 @@ struct rm_grid_span rm_grid_halve(struct rm_grid_cell *cells, struct rm_grid_spa
 /** The columns of all nodes of the input, which were added.  False: no memory. */
 bool rm_merge_cells_add(struct rm_merge *merge, const struct rm_merge_input *input);
 
-/** The column of a kind on a node; NULL: no run had it. */
+/** The column of a kind on a node, of the job's monitor if there is one; NULL: no run had it. */
 struct rm_merge_column *rm_merge_column_of(const struct rm_merge *merge, uint32_t node,
                                            uint32_t kind);
 
