@@ -265,7 +265,7 @@ def reference():
     lines = ["# The run document", "", f"<!-- {MADE} -->", "",
              "A run as JSON, `format` \"resmon-run\". [`resmon-run.schema.json`](../../lib/common/format/resmon-run.schema.json) is its JSON",
              "Schema. Units are in the keys or in the table of columns; `null` is an unknown number. Members marked * are present only",
-             "if something was measured. `run`, `machine`, `job`, `settings` and `energy` also hold facts by name.", "",
+             "if something was measured. `run`, `machine`, `job`, `settings` and `energy` also hold facts by name, `labels` those that users give a run.", "",
              "Another program may write less: `format`, `version`, `columns` and, in `series`, `t_last_ns` and `last` of each column are",
              "enough. When the document is loaded, missing series and statistics are computed: a reading stands for the time since the",
              "one before it, the first for that since the start; a counter that decreases was reset.", ""]

@@ -122,7 +122,7 @@ struct known {
     size_t count;
     struct flag {
         struct cli_flag is; /* of its `library`, only NULL or not NULL is valid */
-        bool is_secret;
+        bool is_secret, is_label;
     } * flags;
     size_t flag_count;
     char letters[80];
@@ -155,6 +155,7 @@ static void know_flag(const struct cli_flag *flag, void *context)
     struct flag *own = &known->flags[known->flag_count];
     size_t length = strlen(known->letters);
     own->is = *flag;
+    own->is_label = flag->library != NULL && strcmp(flag->library->type, "labels") == 0;
     own->is_secret = flag->library != NULL && strcmp(flag->library->type, "secret") == 0;
     add_long(known, own->is.key, flag->has_value);
     if (flag->library != NULL) {
@@ -192,13 +193,19 @@ static void note(struct cli_given **list, size_t *count, const char *key, const 
     (*list)[(*count)++] = (struct cli_given){key, value};
 }
 
+/* A text that lives as long as the arguments. */
+static void keep(struct cli_arguments *arguments, char *text)
+{
+    arguments->kept = cli_grow(arguments->kept, (arguments->kept_count + 1) * sizeof(char *));
+    arguments->kept[arguments->kept_count++] = text;
+}
+
 /* All users of the machine can read a command line.  A secret in it is overwritten after parsing,
  * as mysql(1) does; it was visible until then, so a variable or a file is safer. */
 static const char *hide(struct cli_arguments *arguments, char *value)
 {
     char *copy = cli_format("%s", value);
-    arguments->hidden = cli_grow(arguments->hidden, (arguments->hidden_count + 1) * sizeof(char *));
-    arguments->hidden[arguments->hidden_count++] = copy;
+    keep(arguments, copy);
     for (size_t i = 0; value[i] != '\0'; i++) {
         value[i] = i == 0 ? 'x' : '\0';
     }
@@ -226,12 +233,15 @@ static const struct flag *flag_of(const struct known *known, int found)
     return NULL;
 }
 
-/* "--pushgateway.label.team=a": users choose the names of labels, so no table has them. */
-static bool take_label(struct cli_arguments *arguments, char *word)
+/* "--pushgateway.label.team=a", "--label.team=a": users choose the names of labels, so no table has
+ * them. */
+static bool take_dotted_label(struct cli_arguments *arguments, char *word)
 {
     char *value = strchr(word, '=');
     const char *label = strstr(word, ".label.");
-    if (strncmp(word, "--", 2) != 0 || value == NULL || label == NULL || label > value ||
+    bool is_of_run = strncmp(word, "--label.", 8) == 0;
+    if (strncmp(word, "--", 2) != 0 || value == NULL ||
+        (!is_of_run && (label == NULL || label > value)) ||
         (arguments->command->traits & (CLI_OBSERVES | CLI_PUSHES)) == 0) {
         return false;
     }
@@ -277,11 +287,33 @@ static bool refuse(const struct cli_arguments *arguments, const struct known *kn
     return false;
 }
 
+#define LABEL_LETTERS "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_."
+
+/* "--label team=a" */
+static bool take_label(struct cli_arguments *arguments, const char *key, const char *pair)
+{
+    const char *value = strchr(pair, '=');
+    size_t length = strspn(pair, LABEL_LETTERS);
+    if (value == NULL || value == pair || value != pair + length) {
+        cli_say(arguments->command->name,
+                "--%s=%.64s: NAME=VALUE is wanted, with letters, digits, '_' and '.' in the name",
+                key, pair);
+        return false;
+    }
+    char *name = cli_format("%s.%.*s", key, (int)(value - pair), pair);
+    keep(arguments, name);
+    note(&arguments->of_library, &arguments->of_library_count, name, value + 1);
+    return true;
+}
+
 static bool take(struct cli_arguments *arguments, const struct known *known, int found, char *word)
 {
     const struct flag *flag = flag_of(known, found);
     if (flag == NULL) {
-        return take_label(arguments, word) || refuse(arguments, known, found, word);
+        return take_dotted_label(arguments, word) || refuse(arguments, known, found, word);
+    }
+    if (flag->is_label) {
+        return take_label(arguments, flag->is.key, optarg);
     }
     if (flag->is.library != NULL) {
         const char *value =
@@ -330,10 +362,10 @@ bool cli_arguments_read(const struct cli_command *command, int argc, char **argv
 
 void cli_arguments_free(struct cli_arguments *arguments)
 {
-    for (size_t i = 0; i < arguments->hidden_count; i++) {
-        free(arguments->hidden[i]);
+    for (size_t i = 0; i < arguments->kept_count; i++) {
+        free(arguments->kept[i]);
     }
-    free(arguments->hidden);
+    free(arguments->kept);
     free(arguments->given);
     free(arguments->of_library);
 }

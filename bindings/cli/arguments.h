@@ -60,8 +60,9 @@ struct cli_arguments {
     size_t given_count;
     struct cli_given *of_library; /* library options, by their names in the variable RESMON */
     size_t of_library_count;
-    char **hidden; /* copies of secrets, which are overwritten in the command line */
-    size_t hidden_count;
+    char **kept; /* names of labels, and copies of secrets, which are overwritten in the command
+                    line */
+    size_t kept_count;
 };
 
 /** Parses a command line; `argv` begins with the verb.  False, and a message: it is wrong. */

@@ -74,10 +74,9 @@ static struct shown shown_of(const struct cli_flag *flag)
                           flag->letter != '\0' ? flag->letter : ' ',
                           flag->letter != '\0' ? ',' : ' ', '\0'};
     bool is_label = flag->library != NULL && strcmp(flag->library->type, "labels") == 0;
-    const char *argument = is_label ? "TEXT" : flag->has_value != 0 ? flag->argument : "";
+    const char *argument = is_label ? "NAME=VALUE" : flag->has_value != 0 ? flag->argument : "";
     bool is_optional = flag->has_value == 2 && !is_label;
-    (void)snprintf(shown.text, sizeof shown.text, "%s --%s%s%s%s%s", front, flag->key,
-                   is_label ? ".NAME" : "",
+    (void)snprintf(shown.text, sizeof shown.text, "%s --%s%s%s%s", front, flag->key,
                    argument[0] == '\0' ? ""
                    : is_optional       ? "[="
                                        : "=",

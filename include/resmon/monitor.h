@@ -79,6 +79,12 @@ typedef struct resmon_monitor resmon_monitor;
 #define RESMON_METER_PCPU UINT64_C(32) /**< CPU time of the process and its descendants */
 #define RESMON_METER_ALL  UINT64_C(63)
 
+/** A label: a name and its value.  Since 0.1. */
+typedef struct resmon_label {
+    const char *name;
+    const char *value;
+} resmon_label;
+
 /**
  * Options of a monitor.  Set struct_size to sizeof(resmon_monitor_options) and the rest to zero;
  * zero means the default named below.  Members have the names of the options in <resmon/option.h>;
@@ -183,6 +189,13 @@ typedef struct resmon_monitor_options {
      * of other users only for root.  There may be none.  RESMON_EINVAL: it is no id, or `pid` or
      * `cgroup` is set, too */
     const char *job;
+    /** labels of the run, for people and for queries: facts of the group "label" in the run
+     * document (resmon_run_get_fact()), in reports, on samples for Prometheus, tags of MLflow, a
+     * column of datasets.  The name has 1 to 47 letters, digits, '_' and '.'; the value is any text
+     * of at most 511 bytes, of which invalid UTF-8 and control characters become '?'.  The last of
+     * equal names counts.  Copied */
+    const resmon_label *labels;
+    size_t label_count; /**< at most 32 */
 } resmon_monitor_options;
 
 /**

@@ -46,8 +46,15 @@
  * One process of a job per host reports the metrics of the host (node and devices).  The others
  * report their process, tree and cgroup only, so that sums over processes are correct.
  *
- * Every sample has the labels "node" and "pid", in a batch job also "job_id" and "rank", and the
- * labels of the options.  "node" is the job's name of the node, or the host name.
+ * Every sample has the labels "node" and "pid", in a batch job also "job_id" and "rank", the labels
+ * of the options, and those of the run (labels in <resmon/monitor.h>; '.' becomes '_', and a name
+ * that has another meaning here gets "label_" in front).  "node" is the job's name of the node, or
+ * the host name.
+ *
+ * The name of a label of the options is a letter, then letters, digits and '_', at most 63 bytes.
+ * Reserved names: "device", "event", "le", "mountpoint", "quantile", "scope", "source", "version",
+ * "what".  The value is any text of at most 1023 bytes; invalid UTF-8 and control characters except
+ * '\n' become '?'.
  */
 #ifndef RESMON_PROMETHEUS_H
 #define RESMON_PROMETHEUS_H
@@ -60,17 +67,6 @@
 #include <resmon/status.h>
 
 RESMON_BEGIN_DECLS
-
-/**
- * A label.  The name is a letter, then letters, digits and '_', at most 63 bytes.  Reserved names:
- * "device", "event", "le", "mountpoint", "quantile", "scope", "source", "version", "what".  The
- * value is any text of at most 1023 bytes; invalid UTF-8 and control characters except '\n' become
- * '?'.  Since 0.1.
- */
-typedef struct resmon_prometheus_label {
-    const char *name;
-    const char *value;
-} resmon_prometheus_label;
 
 /* Flags of resmon_prometheus_options. */
 #define RESMON_PROMETHEUS_KEEP    UINT64_C(1) /**< keep the file at stop */
@@ -85,13 +81,13 @@ typedef struct resmon_prometheus_label {
  */
 typedef struct resmon_prometheus_options {
     size_t struct_size;
-    uint64_t flags;                        /**< RESMON_PROMETHEUS_* */
-    const resmon_prometheus_label *labels; /**< added to every sample; "node", "job_id", "rank" or
-                                                "pid" replaces the library's label */
-    size_t label_count;                    /**< at most 32 */
-    const char *directory; /**< resmon_monitor_add_prometheus() only: directory of the file */
-    uint64_t interval_ms;  /**< resmon_monitor_add_prometheus() only: time between writes, 100 ...
-                                86400000; default 15000 */
+    uint64_t flags;             /**< RESMON_PROMETHEUS_* */
+    const resmon_label *labels; /**< added to every sample (names: see above); "node", "job_id",
+                                   "rank" or "pid" replaces the library's label */
+    size_t label_count;         /**< at most 32 */
+    const char *directory;      /**< resmon_monitor_add_prometheus() only: directory of the file */
+    uint64_t interval_ms; /**< resmon_monitor_add_prometheus() only: time between writes, 100 ...
+                               86400000; default 15000 */
 } resmon_prometheus_options;
 
 /**
@@ -136,10 +132,10 @@ typedef struct resmon_pushgateway_options {
     const char *url; /**< "http://host:9091"; user:password@ before the host is used and never
                           shown */
     const char *job; /**< label "job" of the group; default "resmon" */
-    const resmon_prometheus_label *labels; /**< further labels of the group; they precede the
+    const resmon_label *labels; /**< further labels of the group; they precede the
                                                 library's own: "node", and in a job "job_id" and
                                                 "rank" */
-    size_t label_count;                    /**< at most 32 */
+    size_t label_count;         /**< at most 32 */
     uint64_t interval_ms; /**< time between pushes during the run, 1 ... 86400000; default 0: only
                                at stop */
     uint64_t timeout_ms;  /**< limit of one request, 1 ... 86400000; default 30000 */

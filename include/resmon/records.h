@@ -356,7 +356,7 @@ typedef struct resmon_headline {
 /** A fact that does not change during a run.  Since 0.1. */
 typedef struct resmon_run_fact_entry {
     size_t struct_size;
-    /** "run", "machine", "job", "settings", "energy" */
+    /** "run", "machine", "job", "settings", "energy", "labels" */
     const char *group;
     /** name of the fact in its group */
     const char *key;

@@ -150,6 +150,20 @@ class Files(place.Case):
             self.assertIn(".html", done.err, words)
             self.assertEqual(list(pathlib.Path().glob("b.*")), [], words)
 
+    def test_labels(self):
+        odd = 'a, "b" = \x1b[31m \N{SNOWMAN}'
+        place.run("run", "-q", "--label", "team=a", "--label.lr.start=0.1", f"--label=odd={odd}", "--label", "team=b", "-o", "labels.json",
+                  "-o", "labels.md", "--", "true")
+        labels = json.loads(pathlib.Path("labels.json").read_text(encoding="utf-8"))["labels"]
+        self.assertEqual(labels, {"lr.start": "0.1", "odd": odd.replace("\x1b", "?"), "team": "b"})
+        self.assertIn('labels     lr.start=0.1, odd=a, "b" = ?[31m \N{SNOWMAN}, team=b', place.run("report", "labels.json").out)
+        self.assertIn("labels: lr.start=0.1", pathlib.Path("labels.md").read_text(encoding="utf-8"))
+        self.assertRegex(place.run("show", "labels.json", "facts").out, "labels +team +b")
+        place.run("merge", "labels.json", "-o", "merged.json")
+        self.assertEqual(json.loads(pathlib.Path("merged.json").read_text(encoding="utf-8"))["labels"]["team"], "b")
+        for wrong in ("team", "=a", "a b=c"):
+            self.assertIn("NAME=VALUE is wanted", place.run("run", "--label", wrong, "--", "true").err)
+
     def test_directories_are_made(self):
         self.assertEqual(place.run("run", "-q", "-o", "new/er/run.json", "-o", "other/run.csv", "--", "true").code, 0)
         self.assertTrue(os.path.exists("new/er/run.json") and os.path.exists("other/run.csv"))

@@ -183,7 +183,8 @@ def table_of_headers():
 # ---- Python -----------------------------------------------------------------------------------------
 
 TYPES = {"duration": "float | str", "count": "int", "share": "float", "number": "float", "names": "Names",
-         "choice": "str", "flag": "bool", "text": "str", "secret": "str", "path": "Path"}
+         "choice": "str", "flag": "bool", "text": "str", "secret": "str", "path": "Path",
+         "labels": "Mapping[str, object]"}
 # What is wider in Python than the table says, and what stands in the signature by itself.
 WIDER = {"scopes": "Names | bool", "mlflow": "bool | str | Mapping[str, Any]"}
 BY_ITSELF = ("interval",)

@@ -36,8 +36,7 @@ static int put_file(const char *directory, const char *name, const char *text)
 
 static int write_texts(const resmon_run *run, const char *directory, const char *name)
 {
-    static const resmon_prometheus_label labels[] = {{"quoted", "a \"b\" \\ \n# EOF\n"},
-                                                     {"empty", ""}};
+    static const resmon_label labels[] = {{"quoted", "a \"b\" \\ \n# EOF\n"}, {"empty", ""}};
     const resmon_prometheus_options options = {
         .struct_size = sizeof options, .labels = labels, .label_count = 2};
     char file[64];
@@ -146,7 +145,7 @@ static int live(const char *directory)
 
 static int push(const char *to, const char *directory)
 {
-    static const resmon_prometheus_label labels[] = {{"place", "a/b \"c\""}};
+    static const resmon_label labels[] = {{"place", "a/b \"c\""}};
     const resmon_pushgateway_options options = {.struct_size = sizeof options,
                                                 .url = to,
                                                 .labels = labels,
@@ -221,12 +220,12 @@ static int pods(char **arguments)
 
 static int url(int count, char **arguments)
 {
-    resmon_prometheus_label given[RM_MAX_LABELS];
+    resmon_label given[RM_MAX_LABELS];
     size_t label_count = 0;
     struct rm_labels labels;
     struct rm_buffer text;
     for (int i = 2; i + 1 < count && label_count < RM_MAX_LABELS; i += 2) {
-        given[label_count++] = (resmon_prometheus_label){arguments[i], arguments[i + 1]};
+        given[label_count++] = (resmon_label){arguments[i], arguments[i + 1]};
     }
     if (rm_labels_take(given, label_count, &labels) != RESMON_OK ||
         rm_push_url(arguments[0], arguments[1], &labels, &text) != RESMON_OK) {

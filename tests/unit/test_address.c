@@ -186,7 +186,7 @@ TEST(addresses_of_a_push)
 {
     static const struct {
         const char *base, *job;
-        resmon_prometheus_label labels[2];
+        resmon_label labels[2];
         size_t count;
         const char *url;
     } cases[] = {
@@ -234,7 +234,7 @@ TEST(pushes_that_are_refused)
                                         "http://h/#f",
                                         "http://h\\x",
                                         "http://u:SECRET@h/\x01"};
-    static const resmon_prometheus_label job[] = {{"job", "x"}};
+    static const resmon_label job[] = {{"job", "x"}};
     static const struct rm_labels none;
     struct rm_labels labels;
     struct rm_buffer url;

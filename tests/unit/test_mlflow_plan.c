@@ -704,6 +704,32 @@ TEST(a_hostile_run_is_valid_json)
     rm_run_free(run);
 }
 
+/* Labels of the run are tags by their own names; with many nodes, too, one request has at most 100.
+ */
+TEST(labels_are_tags)
+{
+    struct resmon_run *run = made_run("stopped", 1);
+    struct rm_mlflow_plan plan;
+    struct rm_mlflow_cursor cursor = {0};
+    struct rm_mlflow_item item;
+    struct rm_buffer body;
+    bool has_item, has_label = false;
+    clean_names(run);
+    put_fact(run, RM_FACT_LABELS, "team", "a \"b\"", RM_FACT_TEXT);
+    init_config(0);
+    assert_ok(rm_mlflow_plan_init(&plan, &config, run, -1));
+    rm_buffer_init(&body, (size_t)1 << 20);
+    do {
+        assert_ok(rm_mlflow_items_next(&plan, &cursor, 1000, &body, &item, &has_item));
+        has_label |=
+            has_item && strstr(item.body, "{\"key\":\"team\",\"value\":\"a \\\"b\\\"\"}") != NULL;
+    } while (has_item);
+    assert_true(has_label);
+    rm_buffer_free(&body);
+    rm_mlflow_plan_free(&plan);
+    rm_run_free(run);
+}
+
 /* All of it at once, or none: what is not in the plan would be lost without a word. */
 static resmon_status plan_whole(void *run)
 {

@@ -16,7 +16,7 @@ struct sample {
     uint64_t colours;
     const char *word;
     const char *password;
-    const resmon_prometheus_label *labels;
+    const resmon_label *labels;
     size_t label_count;
 };
 
@@ -59,7 +59,7 @@ static const struct rm_option_set set = {.name = "thing",
                                          .flags_offset = offsetof(struct sample, flags)};
 
 static char room[4096];
-static resmon_prometheus_label labels[RM_OPTION_LABELS_MOST];
+static resmon_label labels[RM_OPTION_LABELS_MOST];
 static struct sample sample;
 
 static resmon_status read_text(const char *text)

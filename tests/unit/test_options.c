@@ -4,7 +4,9 @@
  */
 #include "test.h"
 
+#include "base/compiler.h"
 #include "setup/options.h"
+#include "store/run_records.h"
 
 static resmon_monitor_options plain(void)
 {
@@ -224,6 +226,41 @@ TEST(meters_and_flags_say_who_has_the_scopes)
         assert_int_equal(options.needs_scopes, cases[i].needs);
         rm_options_free(&options);
     }
+}
+
+TEST(labels_of_a_run)
+{
+    static char longest[RM_FACT_VALUE_BYTES], longer[RM_FACT_VALUE_BYTES + 1], name[49];
+    memset(longest, 'a', sizeof longest - 1);
+    memset(longer, 'a', sizeof longer - 1);
+    memset(name, 'n', sizeof name - 1);
+    char first[] = "a.B_1", value[] = "\xff, \"";
+    resmon_label labels[33] = {{first, value}, {"b", longest}, {"c", ""}};
+    resmon_monitor_options given = plain();
+    given.labels = labels;
+    given.label_count = 3;
+    struct rm_options options = accepted(&given);
+    memset(first, 'x', 5);
+    memset(value, 'x', 4);
+    assert_int_equal(options.values.label_count, 3);
+    assert_string_equal(options.values.labels[0].name, "a.B_1");
+    assert_string_equal(options.values.labels[0].value, "\xff, \"");
+    assert_string_equal(options.values.labels[1].value, longest);
+    assert_string_equal(options.values.labels[2].value, "");
+    rm_options_free(&options);
+    const resmon_label wrong[] = {{NULL, "x"},     {"", "x"},         {"a b", "x"},
+                                  {"a=", "x"},     {"\xc3\xa9", "x"}, {name, "x"},
+                                  {"right", NULL}, {"right", longer}};
+    for (size_t i = 0; i < RM_ARRAY_LEN(wrong); i++) {
+        labels[1] = wrong[i];
+        bool is_name = wrong[i].name != NULL && strcmp(wrong[i].name, "right") == 0;
+        assert_refused(&given, RESMON_EINVAL, is_name ? "'right'" : "letters");
+    }
+    given.label_count = 33;
+    assert_refused(&given, RESMON_EINVAL, "33 labels");
+    given.labels = NULL;
+    given.label_count = 1;
+    assert_refused(&given, RESMON_EINVAL, "1 labels");
 }
 
 TEST(texts_are_copied)

@@ -336,7 +336,7 @@ TEST(paths_of_scopes_have_a_bound)
 
 TEST(labels_of_the_user)
 {
-    static const resmon_prometheus_label labels[] = {
+    static const resmon_label labels[] = {
         {"cluster", "c\"1\n# HELP x"}, {"node", "other"}, {"empty", ""}};
     resmon_prometheus_options options = {.struct_size = sizeof options,
                                          .flags = RESMON_PROMETHEUS_NO_PID,
@@ -361,13 +361,44 @@ TEST(labels_of_the_user)
     rm_run_free(run);
 }
 
+/* A label of the run is on every sample, by a name that means nothing else here. */
+TEST(labels_of_the_run)
+{
+    static struct rm_fact facts[] = {
+        {RM_FACT_LABELS, "team.name", "a \"b\"", RM_FACT_TEXT},
+        {RM_FACT_LABELS, "rank", "z", RM_FACT_TEXT},
+        {RM_FACT_LABELS, "1st", "y", RM_FACT_TEXT},
+        {RM_FACT_LABELS, "team_name", "lost", RM_FACT_TEXT},
+        {RM_FACT_LABELS, "cluster", "run", RM_FACT_TEXT},
+        {"other", "group", "no", RM_FACT_TEXT},
+        {RM_FACT_LABELS, "scope", "s", RM_FACT_TEXT},
+    };
+    static const resmon_label labels[] = {{"cluster", "options"}};
+    const resmon_prometheus_options options = {
+        .struct_size = sizeof options,
+        .flags = RESMON_PROMETHEUS_NO_PID | RESMON_PROMETHEUS_NO_NODE | RESMON_PROMETHEUS_NO_JOB,
+        .labels = labels,
+        .label_count = 1};
+    resmon_run *run = made_run("stopped", 1);
+    run->facts = facts;
+    run->fact_count = RM_ARRAY_LEN(facts);
+    char *text = NULL;
+    assert_ok(resmon_prometheus_text(run, &options, &text));
+    (void)check_text(text);
+    assert_line(
+        text, "resmon_samples_total{cluster=\"options\",team_name=\"a \\\"b\\\"\",label_rank=\"z\","
+              "label_1st=\"y\",label_cluster=\"run\",label_scope=\"s\"} 31");
+    resmon_text_free(text);
+    rm_run_free(run);
+}
+
 TEST(labels_that_are_refused)
 {
     static char long_name[RM_LABEL_NAME_BYTES + 1], long_value[RM_LABEL_VALUE_BYTES + 1];
     memset(long_name, 'a', sizeof long_name - 1);
     memset(long_value, 'a', sizeof long_value - 1);
     const struct {
-        resmon_prometheus_label labels[2];
+        resmon_label labels[2];
         size_t count;
         resmon_status status;
         const char *says;
@@ -405,7 +436,7 @@ TEST(labels_that_are_refused)
 
 static resmon_status print_labelled(void *run)
 {
-    static const resmon_prometheus_label user[] = {{"a", "b"}};
+    static const resmon_label user[] = {{"a", "b"}};
     static const resmon_prometheus_options options = {
         .struct_size = sizeof options, .labels = user, .label_count = 1};
     char *text = NULL;

@@ -45,7 +45,7 @@ static struct rm_sink sink_of(const resmon_pushgateway_options *options)
 TEST(a_run_is_put)
 {
     static const struct tiny_answer list[] = {{.code = 200}, {.code = 202}};
-    static const resmon_prometheus_label labels[] = {{"team", "a/b"}, {"empty", ""}};
+    static const resmon_label labels[] = {{"team", "a/b"}, {"empty", ""}};
     serve(list, 2);
     int64_t live = rm_fault_live(0);
     const resmon_pushgateway_options options = {.struct_size = sizeof options,
@@ -119,8 +119,8 @@ TEST(what_passes_is_tried_again)
 
 TEST(options_that_are_refused)
 {
-    static const resmon_prometheus_label job[] = {{"job", "x"}};
-    static const resmon_prometheus_label twice[] = {{"a", "x"}, {"a", "y"}};
+    static const resmon_label job[] = {{"job", "x"}};
+    static const resmon_label twice[] = {{"a", "x"}, {"a", "y"}};
     static const struct {
         resmon_pushgateway_options options;
         resmon_status status;
@@ -160,7 +160,7 @@ TEST(options_that_are_refused)
 /* Any allocation, any exchange: it is said, and the next push is whole. */
 static void fail_each(enum rm_fault_kind kind)
 {
-    static const resmon_prometheus_label labels[] = {{"team", "a"}};
+    static const resmon_label labels[] = {{"team", "a"}};
     const resmon_pushgateway_options options = {
         .struct_size = sizeof options, .url = url, .labels = labels, .label_count = 1};
     bool has_fired = true;

@@ -29,6 +29,7 @@ class Options(TypedDict, total=False):
     domains: Names | None
     scopes: Names | bool | None
     name: str | None
+    label: Mapping[str, object] | None
     record: Path | None
     stacks: Names | None
     stack_hz: int | None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import math
 import os
 import pwd
@@ -66,6 +67,11 @@ def _job_name(of):
     return of.job.get("name") or of.own.get("name") or of.run.title
 
 
+def _labels(of):
+    """Returns the labels as JSON: users choose their names, so they are no columns."""
+    return json.dumps(of.facts["labels"], ensure_ascii=False, sort_keys=True) if of.facts.get("labels") else None
+
+
 def _total(member, otherwise):
     """Makes a sum over the nodes; of a run without nodes, a value by its place."""
     def total(of):
@@ -113,7 +119,7 @@ _COLUMNS = {
         ("energy_provenance", "string", "headline.energy_provenance"), ("gpus", "double", "machine.gpus"),
         ("gpu_percent", "double", _statistic("gpu.util", "mean")), ("host", "string", "machine.host_name"),
         *_members("machine", "string", "cpu_model", "kernel"), ("overhead_cpu_s", "double", "info.library_cpu_s"),
-        ("library", "string", "own.library"),
+        ("library", "string", "own.library"), ("labels", "string", _labels),
     ),
     "scopes": (
         *_members("scope", "string", "path", "name"), *_members("scope", "int64", "depth", "calls", "threads"),

@@ -94,6 +94,7 @@ class Monitor(Recorded):
         disables scopes; wall, cpu, pcpu, rss, io, perf, all, none; default wall, unless another monitor has the
         scopes
     :param name: a name for the run
+    :param label: a label of the run, in reports, MLflow's tags, Prometheus and datasets; repeatable
     :param record: record the run in this file; it survives SIGKILL, abort and OOM kills: on the same machine up to
         the last sample, elsewhere up to the last copy (5 s at most, on network file systems 60 s); use %p in the path
         for programs that start others, %r for ranks; default none

@@ -129,6 +129,8 @@ def _parts(kind, key, value, what):
     """Returns an option as parts of a text: none, one, or one for each label."""
     name = _key(key.rpartition(".")[2], what)
     if kind == "labels":
+        if not isinstance(value, Mapping):
+            raise ArgumentTypeError(f"{what}: a dict of names and values is wanted, such as {{'team': 'a'}}")
         return [_key_of_label(key, label, what) + b"=" + _quoted(encoded(str(text_), what)) for label, text_ in
                 dict(value).items()]
     if kind == "flag":
@@ -140,7 +142,9 @@ def _parts(kind, key, value, what):
 
 
 def _key_of_label(key, label, what):
-    return key.encode() + b"." + _key(str(label), what)
+    if not all(part.isascii() and part.replace("_", "x").isalnum() for part in str(label).split(".")):
+        raise ArgumentError(f"{what}: {label!r} is no name of a label: letters, digits, '_' and '.'")
+    return key.encode() + b"." + str(label).encode()
 
 
 def text_of(owner, values, prefix=""):

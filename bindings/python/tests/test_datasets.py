@@ -33,7 +33,7 @@ def jobs(monkeypatch, tmp_path):
     resmon.merge(*ranks).save(room / "4711.json")
     for name in ("RESMON_JOB_ID", "RESMON_RANKS", "RESMON_RANK", "RESMON_NODE_NAME"):
         monkeypatch.delenv(name)
-    with resmon.Monitor(interval=0.01) as monitor:
+    with resmon.Monitor(interval=0.01, label={"team": "ä", "lr": 0.1}) as monitor:
         pass
     monitor.snapshot().save(room / "alone/run.json")
     return room
@@ -49,6 +49,7 @@ def test_tables(jobs):
     assert job["used_bytes"] == pytest.approx(sum(node.used_bytes for node in merged.nodes))
     assert job["start"].replace(tzinfo=None).isoformat()[:19] == merged.info.start.replace(tzinfo=None).isoformat()[:19]
     assert (rows[None]["ranks"], rows[None]["nodes"]) == (None, 1)
+    assert (rows["4711"]["labels"], json.loads(rows[None]["labels"])) == (None, {"team": "ä", "lr": "0.1"})
     scopes = {row["path"]: row for row in data.scopes.to_pylist()}
     assert set(scopes) == {"train", "train/step"} and {row["run_id"] for row in scopes.values()} == {job["run_id"]}
     assert scopes["train/step"]["imbalance"] == pytest.approx(merged.over_ranks["train/step"].imbalance)
@@ -112,7 +113,7 @@ def test_a_schema_that_stays():
     """Who has a dataset wants the columns that it has: new ones come behind them."""
     assert [name for name, _ in resmon.datasets.TABLES["runs"]][:8] == ["run_id", "date", "user", "job_name", "file", "start", "state", "end_reason"]
     counts = {name: len(columns) for name, columns in resmon.datasets.TABLES.items()}
-    assert counts == {"runs": 43, "scopes": 18, "nodes": 22}
+    assert counts == {"runs": 44, "scopes": 18, "nodes": 22}
 
 
 def test_what_is_left_out(jobs, tmp_path):

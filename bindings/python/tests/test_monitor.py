@@ -225,6 +225,10 @@ def test_asked_by_many_threads_while_it_stops():
     ({"prometheus": {"directory": tempfile.gettempdir(), "label": {"1a": "x"}}}, resmon.ArgumentError, "1a"),
     ({"prometheus": {"directory": tempfile.gettempdir(), "label": {"a=1,keep": "x"}}}, resmon.ArgumentError, "no name"),
     ({"prometheus": {"directory": tempfile.gettempdir(), "label": 5}}, TypeError, ""),
+    ({"label": "team=a"}, TypeError, "label: a dict"),
+    ({"label": {"a b": 1}}, resmon.ArgumentError, "'a b' is no name of a label"),
+    ({"label": {"": 1}}, resmon.ArgumentError, "no name of a label"),
+    ({"label": {"a": "x" * 512}}, resmon.ArgumentError, "more than 511 bytes"),
     ({"pushgateway": "x"}, resmon.ArgumentError, "http"),
     ({"mlflow": "ftp://x"}, resmon.Error, ""),
     ({"mlflow": 5}, TypeError, "mlflow: tracking_uri"),
@@ -354,6 +358,13 @@ def test_labels_with_null_are_refused(monitor):
     for call in (monitor.tag, monitor.set_label):
         with pytest.raises(ValueError, match="null"):
             call("a\0b")
+
+
+def test_labels_of_a_run():
+    with resmon.Monitor(SLOW, label={"team": "ä, \"b\"", "lr.start": 0.1, "_": ""}) as monitor:
+        pass
+    assert monitor.facts["labels"] == {"team": "ä, \"b\"", "lr.start": "0.1", "_": ""}
+    assert 'team=ä, "b"' in str(monitor.snapshot().summary)
 
 
 def test_name():

@@ -260,7 +260,7 @@ static resmon_status set_label(const struct rm_option_set *set, const struct rm_
         return rm_error(RESMON_ERANGE, "%s: more than %d labels", set->name, RM_OPTION_LABELS_MOST);
     }
     target->labels[count++] =
-        (resmon_prometheus_label){.name = strchr(part->key, '.') + 1, .value = part->value};
+        (resmon_label){.name = strchr(part->key, '.') + 1, .value = part->value};
     const void *labels = target->labels;
     memcpy((char *)target->options + option->offset, &labels, sizeof labels);
     memcpy((char *)target->options + option->count_offset, &count, sizeof count);

@@ -29,7 +29,7 @@ enum rm_option_type {
     RM_OPTION_TEXT,     /* const char *; NULL: not set */
     RM_OPTION_PATH,
     RM_OPTION_SECRET, /* a text that never appears in messages */
-    RM_OPTION_LABELS  /* an array of resmon_prometheus_label; as text "label.NAME=VALUE" */
+    RM_OPTION_LABELS  /* an array of resmon_label; as text "label.NAME=VALUE" */
 };
 
 /* How a name of an RM_OPTION_NAMES option can be used. */
@@ -127,8 +127,8 @@ struct rm_option_set {
 
 /* The destination of values. */
 struct rm_option_target {
-    void *options;                   /* the struct of the set */
-    resmon_prometheus_label *labels; /* RM_OPTION_LABELS_MOST; NULL: the set has no labels */
+    void *options;        /* the struct of the set */
+    resmon_label *labels; /* RM_OPTION_LABELS_MOST; NULL: the set has no labels */
 };
 
 /** The option of a key; for "label.NAME" the labels option.  NULL: no such option. */

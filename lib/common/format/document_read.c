@@ -80,7 +80,8 @@ static void read_fact(struct resmon_run *run, const char *group, const struct rm
 
 static resmon_status read_facts(struct resmon_run *run, const struct rm_json *document)
 {
-    static const char *const groups[] = {"run", "machine", "job", "settings", "energy"};
+    static const char *const groups[] = {"run",      "machine", "job",
+                                         "settings", "energy",  RM_FACT_LABELS};
     size_t count = 0;
     for (size_t i = 0; i < RM_ARRAY_LEN(groups); i++) {
         count += count_members(rm_json_get(document, groups[i]));

@@ -75,6 +75,18 @@ static void put_settings(struct rm_json_writer *writer, const struct resmon_run 
     put_group(writer, run, "settings");
 }
 
+/* Only if users gave it any. */
+static void put_labels(struct rm_json_writer *writer, const struct resmon_run *run)
+{
+    bool has_any = false;
+    for (size_t i = 0; i < run->fact_count; i++) {
+        has_any = has_any || strcmp(run->facts[i].group, RM_FACT_LABELS) == 0;
+    }
+    if (has_any) {
+        put_group(writer, run, RM_FACT_LABELS);
+    }
+}
+
 static void put_processes(struct rm_json_writer *writer, const struct resmon_run *run)
 {
     if (run->process_count > 0) {
@@ -289,9 +301,9 @@ static void put_lines(struct rm_json_writer *writer, const struct resmon_run *ru
 }
 
 static void (*const parts[])(struct rm_json_writer *writer, const struct resmon_run *run) = {
-    put_run,      put_machine, put_job,    put_settings, put_processes, put_nodes,   put_ranks,
-    put_sources,  put_columns, put_tags,   put_counters, put_scopes,    put_summary, put_energy,
-    put_overhead, put_dropped, put_series, put_events,   put_lines,
+    put_run,    put_machine,  put_job,     put_settings, put_labels,   put_processes, put_nodes,
+    put_ranks,  put_sources,  put_columns, put_tags,     put_counters, put_scopes,    put_summary,
+    put_energy, put_overhead, put_dropped, put_series,   put_events,   put_lines,
 };
 
 /* ---- putting the parts together --------------------------------------------------------- */

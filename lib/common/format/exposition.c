@@ -15,12 +15,27 @@
 static const char *const own_names[] = {"device", "event",  "le",      "mountpoint", "quantile",
                                         "scope",  "source", "version", "what"};
 
-static resmon_status check_name(const char *name)
+bool rm_label_is_name(const char *name)
 {
     static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
     static const char others[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_";
-    if (name == NULL || name[0] == '\0' || strchr(letters, name[0]) == NULL ||
-        name[strspn(name, others)] != '\0') {
+    return name[0] != '\0' && strchr(letters, name[0]) != NULL &&
+           name[strspn(name, others)] == '\0';
+}
+
+bool rm_label_is_reserved(const char *name)
+{
+    for (size_t i = 0; i < RM_ARRAY_LEN(own_names); i++) {
+        if (strcmp(name, own_names[i]) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static resmon_status check_name(const char *name)
+{
+    if (name == NULL || !rm_label_is_name(name)) {
         return rm_error(RESMON_EINVAL,
                         "a label cannot be called '%.64s': a letter first, then letters, digits "
                         "and '_'",
@@ -30,16 +45,13 @@ static resmon_status check_name(const char *name)
         return rm_error(RESMON_ERANGE, "the label name '%.64s...' is longer than %d bytes", name,
                         RM_LABEL_NAME_BYTES - 1);
     }
-    for (size_t i = 0; i < RM_ARRAY_LEN(own_names); i++) {
-        if (strcmp(name, own_names[i]) == 0) {
-            return rm_error(RESMON_EINVAL,
-                            "the label '%s' is set by the library: choose another name", name);
-        }
-    }
-    return RESMON_OK;
+    return !rm_label_is_reserved(name)
+               ? RESMON_OK
+               : rm_error(RESMON_EINVAL,
+                          "the label '%s' is set by the library: choose another name", name);
 }
 
-static resmon_status take_label(struct rm_labels *labels, const resmon_prometheus_label *given)
+static resmon_status take_label(struct rm_labels *labels, const resmon_label *given)
 {
     struct rm_label *label = &labels->items[labels->count];
     resmon_status status = check_name(given->name);
@@ -62,8 +74,7 @@ static resmon_status take_label(struct rm_labels *labels, const resmon_prometheu
     return RESMON_OK;
 }
 
-resmon_status rm_labels_take(const resmon_prometheus_label *given, size_t count,
-                             struct rm_labels *ret_labels)
+resmon_status rm_labels_take(const resmon_label *given, size_t count, struct rm_labels *ret_labels)
 {
     struct rm_labels labels = {0};
     resmon_status status = RESMON_OK;

@@ -38,9 +38,12 @@ struct rm_labels {
  * Copies `count` labels. RESMON_EINVAL: a name is not allowed, is a name of the library, or comes
  * twice. RESMON_ERANGE: a text is too long, or there are too many labels. RESMON_ENOMEM.
  */
-resmon_status rm_labels_take(const resmon_prometheus_label *given, size_t count,
-                             struct rm_labels *ret_labels);
+resmon_status rm_labels_take(const resmon_label *given, size_t count, struct rm_labels *ret_labels);
 void rm_labels_free(struct rm_labels *labels);
+
+/** Whether a name is well-formed; whether the library uses it on some series. */
+bool rm_label_is_name(const char *name);
+bool rm_label_is_reserved(const char *name);
 
 /** The value of the label called `name`, or NULL. */
 const char *rm_labels_find(const struct rm_labels *labels, const char *name);

@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <resmon/metric.h>
@@ -127,6 +128,49 @@ const char *rm_prometheus_fact(const struct resmon_run *run, const char *label)
     return NULL;
 }
 
+/* Whether a name is one of the library, or of a label that comes before. */
+static bool is_taken(const struct rm_labels *labels, const char *name)
+{
+    bool is_own = rm_label_is_reserved(name) || rm_labels_find(labels, name) != NULL;
+    for (size_t i = 0; i < RM_ARRAY_LEN(fact_labels); i++) {
+        is_own = is_own || strcmp(fact_labels[i].label, name) == 0;
+    }
+    return is_own;
+}
+
+/* "team.name" as "team_name"; "label_node" for "node". */
+static void name_label(const struct rm_labels *labels, const char *key, char *name, size_t room)
+{
+    static const char *const fronts[] = {"", "label_"};
+    bool is_good = false;
+    for (size_t i = 0; i < RM_ARRAY_LEN(fronts) && !is_good; i++) {
+        (void)snprintf(name, room, "%s%s", fronts[i], key);
+        for (char *at = name; *at != '\0'; at++) {
+            *at = *at == '.' ? '_' : *at;
+        }
+        is_good = rm_label_is_name(name) && !is_taken(labels, name);
+    }
+}
+
+/* The labels of the run; the first of two keys that become one name counts. */
+static void add_run_labels(struct rm_buffer *common, const struct resmon_run *run,
+                           const struct rm_labels *labels)
+{
+    char name[RM_LABEL_NAME_BYTES], other[RM_LABEL_NAME_BYTES];
+    for (size_t i = 0; i < run->fact_count; i++) {
+        const struct rm_fact *fact = &run->facts[i];
+        bool is_new = strcmp(fact->group, RM_FACT_LABELS) == 0;
+        name_label(labels, fact->key, name, sizeof name);
+        for (size_t k = 0; k < i && is_new; k++) {
+            name_label(labels, run->facts[k].key, other, sizeof other);
+            is_new = strcmp(run->facts[k].group, RM_FACT_LABELS) != 0 || strcmp(name, other) != 0;
+        }
+        if (is_new && rm_label_is_name(name)) {
+            rm_label_add(common, name, fact->value);
+        }
+    }
+}
+
 static void set_common(struct rm_buffer *common, const struct resmon_run *run,
                        const struct rm_prometheus *how)
 {
@@ -142,6 +186,7 @@ static void set_common(struct rm_buffer *common, const struct resmon_run *run,
     for (size_t i = 0; i < labels->count; i++) {
         rm_label_add(common, labels->items[i].name, labels->items[i].value);
     }
+    add_run_labels(common, run, labels);
 }
 
 /* Clears the labels for a new sample. A failure of earlier labels is kept. */

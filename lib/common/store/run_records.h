@@ -62,7 +62,8 @@ void rm_facts_add_text(struct rm_block *block, const char *group, const char *ke
 void rm_facts_add_number(struct rm_block *block, const char *group, const char *key, double value);
 
 #define RM_FACT_NUMBER_BYTES 40
-#define RM_FACT_VALUE_BYTES  512 /* longer values are cut */
+#define RM_FACT_LABELS       "labels" /* group of the labels that users give a run */
+#define RM_FACT_VALUE_BYTES  512      /* longer values are cut */
 
 #define RM_FACT_CUT      "cut"      /* of "run": how much of the recording there is */
 #define RM_FACT_OBSERVED "observed" /* of "run": the observed process, by rm_identity_print() */

@@ -290,6 +290,15 @@ static void write_limit(struct answers *answers)
     }
 }
 
+static void write_labels(struct answers *answers)
+{
+    const char *labels = rm_subject_labels(answers->page, answers->run);
+    if (labels[0] != '\0') {
+        begin(answers, "labels", NULL);
+        clause(answers, "%s", labels);
+    }
+}
+
 static void write_io_row(struct answers *answers, const char *label, double chars, double storage,
                          const char *direction)
 {
@@ -551,6 +560,7 @@ static void write_figures(struct answers *answers)
         write_energy(answers);
         write_gpus(answers);
     }
+    write_labels(answers);
 }
 
 static struct answers answers_of(const struct rm_subject *subject, struct rm_page_rows *rows)

@@ -112,7 +112,7 @@ static void put_answers(struct rm_buffer *out, const struct rm_page_rows *rows)
         const char *strong = row->value[0] != '\0' ? "**" : "";
         rm_buffer_printf(out, "- %s: %s", row->label, strong);
         put_text(out, row->value);
-        rm_buffer_printf(out, "%s ", strong);
+        rm_buffer_printf(out, "%s%s", strong, strong[0] != '\0' ? " " : "");
         for (size_t k = 0; k < row->count; k++) {
             rm_buffer_puts(out, k > 0 ? "; " : "");
             put_text(out, row->clauses[k]);

@@ -10,6 +10,7 @@
 #include <resmon/carbon.h>
 #include <resmon/report.h>
 
+#include "base/option.h"
 #include "run/energy.h"
 #include "run/headline.h"
 #include "run/record.h"
@@ -227,17 +228,41 @@ const char *rm_subject_outcome(struct rm_page *page, const struct resmon_run *ru
                                 : rm_page_print(page, "%s", state);
 }
 
+#define MOST_LABEL_COLUMNS 60
+
+const char *rm_subject_labels(struct rm_page *page, const struct resmon_run *run)
+{
+    const char *texts[RM_OPTION_LABELS_MOST];
+    size_t count = 0;
+    for (size_t i = 0; i < run->fact_count && count < RM_ARRAY_LEN(texts); i++) {
+        const struct rm_fact *fact = &run->facts[i];
+        if (strcmp(fact->group, RM_FACT_LABELS) == 0) {
+            const char *pair[] = {rm_page_shown_at_most(page, fact->key, MOST_LABEL_COLUMNS),
+                                  rm_page_shown_at_most(page, fact->value, MOST_LABEL_COLUMNS)};
+            texts[count++] = rm_page_join(page, "=", pair, RM_ARRAY_LEN(pair));
+        }
+    }
+    return rm_page_join(page, ", ", texts, count);
+}
+
 size_t rm_subject_meta(const struct rm_subject *subject, const char *texts[RM_SUBJECT_META])
 {
     struct rm_page *page = subject->page;
     const struct resmon_run *run = subject->run;
     const char *start = rm_subject_start(page, run);
-    const char *all[RM_SUBJECT_META] = {
-        rm_page_shown(page, rm_subject_host(run)), start != NULL ? start : RM_PAGE_UNKNOWN,
-        rm_page_value(page, rm_subject_seconds(run), "s"),
-        rm_page_shown(page, rm_subject_outcome(page, run)), rm_page_shown(page, run->info.label)};
-    memcpy(texts, all, sizeof all);
-    return RM_SUBJECT_META - (run->info.label[0] != '\0' ? 0 : 1);
+    const char *all[RM_SUBJECT_META] = {rm_page_shown(page, rm_subject_host(run)),
+                                        start != NULL ? start : RM_PAGE_UNKNOWN,
+                                        rm_page_value(page, rm_subject_seconds(run), "s"),
+                                        rm_page_shown(page, rm_subject_outcome(page, run)),
+                                        rm_page_shown(page, run->info.label),
+                                        rm_subject_labels(page, run)};
+    size_t count = 0;
+    for (size_t i = 0; i < RM_SUBJECT_META; i++) {
+        if (all[i][0] != '\0') {
+            texts[count++] = all[i];
+        }
+    }
+    return count;
 }
 
 double rm_subject_seconds(const struct resmon_run *run)

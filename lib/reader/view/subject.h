@@ -82,9 +82,13 @@ const char *rm_subject_outcome(struct rm_page *page, const struct resmon_run *ru
  * else the run's state. */
 void rm_subject_end(const struct resmon_run *run, char text[64]);
 
-#define RM_SUBJECT_META 5
+/** "team=a, lr=0.1": the labels that users gave the run; "": none. */
+const char *rm_subject_labels(struct rm_page *page, const struct resmon_run *run);
 
-/** Sets "host", "2026-11-22 01:47:03 UTC", "3 min 20 s", "stopped", and the label, if there is one.
+#define RM_SUBJECT_META 6
+
+/** Sets "host", "2026-11-22 01:47:03 UTC", "3 min 20 s", "stopped", the label and
+ * "team=a, lr=0.1", if there are any.
  * Returns the number of texts. */
 size_t rm_subject_meta(const struct rm_subject *subject, const char *texts[RM_SUBJECT_META]);
 

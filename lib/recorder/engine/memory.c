@@ -27,9 +27,10 @@
 
 /* ---- the block ------------------------------------------------------------------------------ */
 
-#define FACT_BYTES 17408
-#define SITES      1024
-#define STACKS     8192
+#define FACT_BYTES  17408 /* without labels */
+#define LABEL_BYTES 10    /* of a label, beside its texts */
+#define SITES       1024
+#define STACKS      8192
 
 /* For other processes: all processes that they start, and the names of their code. */
 #define OUTSIDE_STACKS 32768
@@ -69,6 +70,15 @@ static void set_scope_sizes(const struct rm_options *options, bool is_self,
     }
 }
 
+static uint64_t label_bytes(const resmon_monitor_options *values)
+{
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < values->label_count; i++) {
+        bytes += LABEL_BYTES + strlen(values->labels[i].name) + strlen(values->labels[i].value);
+    }
+    return bytes;
+}
+
 static struct rm_block_sizes sizes_of(const struct rm_options *options,
                                       const struct rm_sampler *sampler)
 {
@@ -79,7 +89,7 @@ static struct rm_block_sizes sizes_of(const struct rm_options *options,
         .rows = options->values.rows,
         .sources = sampler->source_count > 0 ? sampler->source_count : 1,
         .tags = options->values.tags,
-        .fact_bytes = FACT_BYTES,
+        .fact_bytes = FACT_BYTES + label_bytes(&options->values),
         .stacks = options->values.stacks == 0 ? (has_each ? 1 : 0)
                   : is_self                   ? STACKS
                                               : OUTSIDE_STACKS,

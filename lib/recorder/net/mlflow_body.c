@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/compiler.h"
 #include "base/number.h"
+#include "base/option.h"
 #include "base/text.h"
 #include "format/document.h"
 #include "os/reader.h"
@@ -16,7 +17,7 @@
 /* ---- points and pairs in JSON -----------------------------------------------------------------
  */
 
-#define MOST_NODE_TAGS 64  /* a server accepts 100 tags in a request */
+#define MOST_NODE_TAGS 56  /* a server accepts 100 tags in a request; 32 are labels */
 #define VALUE_BYTES    512 /* of a parameter or tag of this library */
 
 static const char *comma(const struct rm_buffer *body)
@@ -152,6 +153,11 @@ static void put_tags(struct rm_buffer *body, const struct rm_mlflow_plan *plan)
     for (size_t i = 0; i < run->node_count && i < MOST_NODE_TAGS; i++) {
         put_node_tag(body, (int64_t)i, "", run->nodes[i].name);
     }
+    for (size_t i = 0; i < run->fact_count; i++) { /* labels that users gave the run */
+        if (strcmp(run->facts[i].group, RM_FACT_LABELS) == 0) {
+            put_pair(body, run->facts[i].key, run->facts[i].value);
+        }
+    }
     if (plan->scopes_left_out > 0) {
         char count[32];
         (void)snprintf(count, sizeof count, "%zu", plan->scopes_left_out);
@@ -172,8 +178,10 @@ static void put_summary_point(struct rm_buffer *body, const struct rm_mlflow_pla
     put_point(body, head, (size_t)length, point->value, &tail);
 }
 
-#define MOST_PAIRS  (20 + MOST_NODE_TAGS) /* parameters and tags of this library in one request */
-#define LEAST_LIMIT 200                   /* values in a request that all known servers accept */
+#define MOST_PAIRS         \
+    (20 + MOST_NODE_TAGS + \
+     RM_OPTION_LABELS_MOST) /* parameters and tags of this library in one request */
+#define LEAST_LIMIT 200     /* values in a request that all known servers accept */
 
 static void make_summary(const struct rm_mlflow_plan *plan, struct rm_mlflow_cursor *cursor,
                          size_t most, struct rm_buffer *body)

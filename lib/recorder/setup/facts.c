@@ -194,6 +194,21 @@ static const char *idle_policy(const struct rm_options *options)
                                                                        : "proportional";
 }
 
+/* The last of equal names counts. */
+static void record_labels(struct rm_block *block, const resmon_monitor_options *values)
+{
+    for (size_t i = 0; i < values->label_count; i++) {
+        const resmon_label *label = &values->labels[i];
+        bool is_last = true;
+        for (size_t k = i + 1; k < values->label_count; k++) {
+            is_last = is_last && strcmp(values->labels[k].name, label->name) != 0;
+        }
+        if (is_last) {
+            rm_facts_add_text(block, RM_FACT_LABELS, label->name, label->value);
+        }
+    }
+}
+
 /* The carbon intensity at the begin of the run. */
 static void record_energy(struct rm_block *block, const struct rm_options *options)
 {
@@ -352,5 +367,6 @@ void rm_facts_record(struct rm_block *block, const struct rm_options *options,
     record_machine(block, collect, &host);
     record_gpus(block, &collect->gpus);
     record_settings(block, options, collect->is_self);
+    record_labels(block, &options->values);
     record_energy(block, options);
 }

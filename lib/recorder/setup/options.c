@@ -22,6 +22,7 @@
 #include "job/site.h"
 #include "os/pfm.h"
 #include "store/block.h"
+#include "store/run_records.h"
 #include "store/scope_records.h"
 
 /* ---- RESMON_RUN ----------------------------------------------------------------------------- */
@@ -123,6 +124,66 @@ static resmon_status copy_texts(resmon_monitor_options *values)
         memcpy((char *)values + option->offset, &copy, sizeof copy);
     }
     return status;
+}
+
+#define LONGEST_NAME  47U /* of a label */
+#define LONGEST_VALUE (RM_FACT_VALUE_BYTES - 1U)
+
+static resmon_status check_label(const resmon_label *label)
+{
+    static const char letters[] =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.";
+    const char *name = label->name != NULL ? label->name : "";
+    if (name[0] == '\0' || strlen(name) > LONGEST_NAME || name[strspn(name, letters)] != '\0') {
+        return rm_error(RESMON_EINVAL,
+                        "a label cannot be called '%.64s': 1 to %u letters, digits, '_' and '.'",
+                        name, LONGEST_NAME);
+    }
+    return label->value != NULL && strlen(label->value) <= LONGEST_VALUE
+               ? RESMON_OK
+               : rm_error(RESMON_EINVAL,
+                          "the label '%s' has no value, or one of more than %u bytes", name,
+                          (unsigned)LONGEST_VALUE);
+}
+
+static resmon_status check_labels(const resmon_monitor_options *values)
+{
+    resmon_status status = RESMON_OK;
+    if (values->label_count > RM_OPTION_LABELS_MOST ||
+        (values->label_count > 0 && values->labels == NULL)) {
+        return rm_error(RESMON_EINVAL, "%zu labels: at most %d, in an array", values->label_count,
+                        RM_OPTION_LABELS_MOST);
+    }
+    for (size_t i = 0; i < values->label_count && status == RESMON_OK; i++) {
+        status = check_label(&values->labels[i]);
+    }
+    return status;
+}
+
+/* The labels with their texts, in one piece of memory.  On failure, there are none. */
+static resmon_status copy_labels(resmon_monitor_options *values)
+{
+    const resmon_label *given = values->labels;
+    size_t count = values->label_count, bytes = count * sizeof *given;
+    for (size_t i = 0; i < count; i++) {
+        bytes += strlen(given[i].name) + strlen(given[i].value) + 2;
+    }
+    resmon_label *labels = count > 0 ? rm_alloc(1, bytes) : NULL;
+    values->labels = labels;
+    values->label_count = 0;
+    if (labels == NULL) {
+        return count == 0 ? RESMON_OK
+                          : rm_error(RESMON_ENOMEM, "out of memory for the options of a monitor");
+    }
+    char *at = (char *)&labels[count];
+    for (size_t i = 0; i < count; i++) {
+        labels[i].name = at;
+        at = stpcpy(at, given[i].name) + 1;
+        labels[i].value = at;
+        at = stpcpy(at, given[i].value) + 1;
+    }
+    values->label_count = count;
+    return RESMON_OK;
 }
 
 static resmon_status copy_energy_root(struct rm_options *options)
@@ -254,6 +315,7 @@ static resmon_status read_all(const resmon_monitor_options *given, struct rm_opt
     resmon_status status = rm_options_complete(&rm_monitor_options, &values);
     status = status == RESMON_OK ? check_rows(&values) : status;
     status = status == RESMON_OK ? check_observed(&values) : status;
+    status = status == RESMON_OK ? check_labels(&values) : status;
     if (status != RESMON_OK) {
         return status;
     }
@@ -264,7 +326,9 @@ static resmon_status read_all(const resmon_monitor_options *given, struct rm_opt
     options->meters = values.scopes | RESMON_METER_WALL;
     options->wants_scopes = (values.flags & RESMON_FLAG_NO_SCOPES) == 0;
     options->needs_scopes = options->wants_scopes && values.scopes != 0;
-    status = copy_texts(&options->values);
+    status = copy_labels(&options->values);
+    resmon_status copied = copy_texts(&options->values); /* or clears what it does not copy */
+    status = status == RESMON_OK ? copied : status;
     status = status == RESMON_OK ? copy_energy_root(options) : status;
     status = status == RESMON_OK ? find_run(options) : status;
     status = status == RESMON_OK ? read_all_counters(given, options) : status;
@@ -296,6 +360,9 @@ void rm_options_free(struct rm_options *options)
             rm_free(text_at(&options->values, &rm_monitor_options.options[i]));
         }
     }
+    void *labels = NULL;
+    memcpy(&labels, &options->values.labels, sizeof labels); /* ours: not constant */
+    rm_free(labels);
     rm_free(options->energy_root);
     rm_free(options->run_record);
     *options = (struct rm_options){0};

@@ -24,8 +24,8 @@ static const struct rm_option_set *set_at(size_t index)
 
 static struct rm_option_target target_of(struct rm_plan *plan, size_t index)
 {
-    return (struct rm_option_target){.options = index == 0 ? (void *)&plan->options
-                                                           : (void *)&plan->environment};
+    return index == 0 ? (struct rm_option_target){&plan->options, plan->labels}
+                      : (struct rm_option_target){.options = &plan->environment};
 }
 
 /* The error of an unknown key suggests the nearest name of all that are valid. */

@@ -19,7 +19,8 @@
 
 struct rm_plan {
     resmon_monitor_options options; /* its texts are in `room` */
-    resmon_carbon_options carbon;   /* carbon of the options, if given */
+    resmon_label labels[RM_OPTION_LABELS_MOST];
+    resmon_carbon_options carbon; /* carbon of the options, if given */
     struct rm_environment environment;
     bool wants_summary; /* on stderr */
     struct {

@@ -83,7 +83,7 @@ resmon_status rm_sink_take(const struct rm_sink_kind *kind, const void *given, v
 struct rm_sink_options {
     void *values; /* the struct */
     char *room;   /* memory for texts */
-    resmon_prometheus_label labels[RM_OPTION_LABELS_MOST];
+    resmon_label labels[RM_OPTION_LABELS_MOST];
 };
 
 /** Reads "value,key=value,key,...".  The options are not checked as a whole.  Free them with
