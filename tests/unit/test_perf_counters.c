@@ -189,8 +189,30 @@ TEST(figures_of_each_microarchitecture)
         {"perf_l3cache", RM_ARCH_BDW, {454.0 / 2000, 241.0 / 2000, 100.0 * 241 / 454}},
         {"perf_l3cache", RM_ARCH_EMR, {454.0 / 2000, 241.0 / 2000, 100.0 * 241 / 454}},
         {"perf_l3cache", RM_ARCH_ZEN4, {(368.0 + 369 + 109) / 2000, NAN, NAN}},
-        {"perf_memory", RM_ARCH_SKX, {64.0 * (0x2e + 0x41) * 10}},
-        {"perf_memory", RM_ARCH_ZEN4, {64.0 * (0x44 + 0x48) * 10}},
+        /* offcore responses 0xb7 + 1 and 0xbb + 1 */
+        {"perf_memory",
+         RM_ARCH_SKX,
+         {64.0 * (0x2e + 0x41) * 10, 64.0 * (0xb7 + 1) * 10, 64.0 * (0xbb + 1) * 10}},
+        {"perf_memory",
+         RM_ARCH_SPR,
+         {64.0 * (0x2e + 0x41) * 10, 64.0 * (0x2a + 1) * 10, 64.0 * (0x2b + 1) * 10}},
+        {"perf_memory", RM_ARCH_ZEN4, {64.0 * (0x44 + 0x48) * 10, NAN, NAN}},
+        /* Westmere, Sandy Bridge, Ivy Bridge: 0x51 + 1, 0x51 + 4, 0x80 + 2 */
+        {"perf_l2", RM_ARCH_WSM, {64.0 * (82 + 85 + 130) * 10}},
+        {"perf_l2", RM_ARCH_SNB, {64.0 * (82 + 85 + 130) * 10}},
+        /* 0xff + 0x24, 0xaa + 0x24; 0xf0 + 0x80 */
+        {"perf_l2cache", RM_ARCH_WSM, {291.0 / 2000, 206.0 / 2000, 100.0 * 206 / 291}},
+        {"perf_l2cache", RM_ARCH_IVB, {368.0 / 2000, 206.0 / 2000, 100.0 * 206 / 368}},
+        /* 0xf2 + 0x0a; 0xf1 + 7, 0xf0 + 0x40 */
+        {"perf_l3", RM_ARCH_WSM, {64.0 * (206 + 252) * 10}},
+        {"perf_l3", RM_ARCH_SNB, {64.0 * (248 + 304) * 10}},
+        {"perf_l3", RM_ARCH_IVB, {64.0 * (248 + 252) * 10}},
+        {"perf_l3cache", RM_ARCH_IVB, {454.0 / 2000, 241.0 / 2000, 100.0 * 241 / 454}},
+        /* 0x10 + 0x20, 0x40; 0x11 + 1; 0x10 + 0x80, 0x10; 0x11 + 2; vectors 0x10 + 0x50 and
+         * 0x11 + 3, scalars 0x10 + 0xa0 */
+        {"perf_flops",
+         RM_ARCH_SNB,
+         {(48 + 4 * 80 + 8 * 18) * 10, (144 + 2 * 32 + 4 * 19) * 10, NAN, 100.0 * 116 / 292}},
         /* 0xc7 = 199: scalars 201 (SP), 200 (DP); 128 bits 207, 203; 256 bits 231, 215; 512 bits
          * 327, 263; packed of 256 bits at most 259, of all 451, scalar 202 */
         {"perf_flops",
@@ -240,6 +262,8 @@ TEST(what_hardware_cannot_tell_is_refused_with_the_reason)
         {"perf_flops", RM_ARCH_HSW, "no events of floating-point operations (Haswell)"},
         {"perf_l3", RM_ARCH_ZEN2, "amd_l3"},
         {"perf_l2", RM_ARCH_ADL, "two kinds"},
+        {"perf_l3cache", RM_ARCH_SNB, "none of its events of retired loads"},
+        {"perf_flops", RM_ARCH_WSM, "not both at once (Westmere)"},
         {"perf_l3cache", RM_ARCH_ZEN, "amd_l3"},
         {"perf_l2cache", RM_ARCH_ZEN5, "the tables have no events for it (Zen 5)"},
         {"perf_l2cache", RM_ARCH_ADL, "two kinds"},

@@ -202,8 +202,11 @@ static const struct {
     const char *name;
     const char *pmus[PMUS];
 } archs[] = {
-    {RM_ARCH_HSW, "Haswell", {"hsw", "hsw_ep"}},
-    {RM_ARCH_BDW, "Broadwell", {"bdw", "bdw_ep"}},
+    {RM_ARCH_WSM, "Westmere", {"wsm_dp", "wsm"}},
+    {RM_ARCH_SNB, "Sandy Bridge", {"snb_ep", "snb"}},
+    {RM_ARCH_IVB, "Ivy Bridge", {"ivb_ep", "ivb"}},
+    {RM_ARCH_HSW, "Haswell", {"hsw_ep", "hsw"}},
+    {RM_ARCH_BDW, "Broadwell", {"bdw_ep", "bdw"}},
     {RM_ARCH_SKL, "Skylake", {"skl"}},
     {RM_ARCH_SKX, "Skylake-SP or Cascade Lake", {"skx", "clx"}},
     {RM_ARCH_ICL, "Ice Lake, Tiger Lake or Rocket Lake", {"icl"}},
@@ -227,14 +230,16 @@ static const struct {
     uint8_t model;
     uint32_t arch;
 } intel_models[] = {
-    {0x3c, RM_ARCH_HSW}, {0x3f, RM_ARCH_HSW}, {0x45, RM_ARCH_HSW}, {0x46, RM_ARCH_HSW},
-    {0x3d, RM_ARCH_BDW}, {0x47, RM_ARCH_BDW}, {0x4f, RM_ARCH_BDW}, {0x56, RM_ARCH_BDW},
-    {0x4e, RM_ARCH_SKL}, {0x5e, RM_ARCH_SKL}, {0x8e, RM_ARCH_SKL}, {0x9e, RM_ARCH_SKL},
-    {0xa5, RM_ARCH_SKL}, {0xa6, RM_ARCH_SKL}, {0x55, RM_ARCH_SKX}, {0x7d, RM_ARCH_ICL},
-    {0x7e, RM_ARCH_ICL}, {0x9d, RM_ARCH_ICL}, {0x8c, RM_ARCH_ICL}, {0x8d, RM_ARCH_ICL},
-    {0xa7, RM_ARCH_ICL}, {0x6a, RM_ARCH_ICX}, {0x6c, RM_ARCH_ICX}, {0x8f, RM_ARCH_SPR},
-    {0xcf, RM_ARCH_EMR}, {0x97, RM_ARCH_ADL}, {0x9a, RM_ARCH_ADL}, {0xb7, RM_ARCH_ADL},
-    {0xba, RM_ARCH_ADL}, {0xbf, RM_ARCH_ADL},
+    {0x25, RM_ARCH_WSM}, {0x2c, RM_ARCH_WSM}, {0x2f, RM_ARCH_WSM}, {0x2a, RM_ARCH_SNB},
+    {0x2d, RM_ARCH_SNB}, {0x3a, RM_ARCH_IVB}, {0x3e, RM_ARCH_IVB}, {0x3c, RM_ARCH_HSW},
+    {0x3f, RM_ARCH_HSW}, {0x45, RM_ARCH_HSW}, {0x46, RM_ARCH_HSW}, {0x3d, RM_ARCH_BDW},
+    {0x47, RM_ARCH_BDW}, {0x4f, RM_ARCH_BDW}, {0x56, RM_ARCH_BDW}, {0x4e, RM_ARCH_SKL},
+    {0x5e, RM_ARCH_SKL}, {0x8e, RM_ARCH_SKL}, {0x9e, RM_ARCH_SKL}, {0xa5, RM_ARCH_SKL},
+    {0xa6, RM_ARCH_SKL}, {0x55, RM_ARCH_SKX}, {0x7d, RM_ARCH_ICL}, {0x7e, RM_ARCH_ICL},
+    {0x9d, RM_ARCH_ICL}, {0x8c, RM_ARCH_ICL}, {0x8d, RM_ARCH_ICL}, {0xa7, RM_ARCH_ICL},
+    {0x6a, RM_ARCH_ICX}, {0x6c, RM_ARCH_ICX}, {0x8f, RM_ARCH_SPR}, {0xcf, RM_ARCH_EMR},
+    {0x97, RM_ARCH_ADL}, {0x9a, RM_ARCH_ADL}, {0xb7, RM_ARCH_ADL}, {0xba, RM_ARCH_ADL},
+    {0xbf, RM_ARCH_ADL},
 };
 
 /* AMD assigns ranges of models to a microarchitecture. */

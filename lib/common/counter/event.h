@@ -70,8 +70,11 @@ static inline bool rm_perf_event_is_software(const struct rm_perf_event *event)
 #define RM_ARCH_ZEN5  UINT32_C(16384)
 #define RM_ARCH_AMD   UINT32_C(32768) /* other AMD */
 #define RM_ARCH_ARM   UINT32_C(65536)
-#define RM_ARCH_OTHER UINT32_C(131072) /* not known */
-#define RM_ARCH_ANY   UINT32_C(262143)
+#define RM_ARCH_OTHER UINT32_C(131072)  /* not known */
+#define RM_ARCH_WSM   UINT32_C(262144)  /* Westmere */
+#define RM_ARCH_SNB   UINT32_C(524288)  /* Sandy Bridge */
+#define RM_ARCH_IVB   UINT32_C(1048576) /* Ivy Bridge */
+#define RM_ARCH_ANY   UINT32_C(2097151)
 
 /* Processors with generic events only. */
 #define RM_ARCH_UNKNOWN (RM_ARCH_INTEL | RM_ARCH_AMD | RM_ARCH_OTHER)
@@ -83,7 +86,8 @@ uint32_t rm_arch_of(const char *vendor, int family, int model);
 /** "Ice Lake, Tiger Lake or Rocket Lake", for messages. */
 const char *rm_arch_name(uint32_t arch);
 
-/** Names of libpfm4's core PMUs, each a table with the same events; NULL past the last. */
+/** Names of libpfm4's core PMUs, each a table with the same events, the one for several sockets
+ * first; NULL past the last. */
 const char *rm_arch_pmu(uint32_t arch, size_t index);
 
 #endif

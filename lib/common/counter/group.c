@@ -10,9 +10,12 @@
 #include "base/text.h"
 
 static const struct rm_counter_code codes[] = {
-#define RM_COUNTER_EVENT(alias, archs, name, code) {#alias, (archs), (name), (code)},
+#define RM_COUNTER_EVENT(alias, archs, name, code) {#alias, (archs), (name), (code), 0},
+#define RM_COUNTER_OFFCORE(alias, archs, name, code, mask) \
+    {#alias, (archs), (name), (code), (mask)},
 #include "counter/events.def"
 #undef RM_COUNTER_EVENT
+#undef RM_COUNTER_OFFCORE
 };
 
 static const struct rm_counter_row rows[] = {
@@ -46,7 +49,8 @@ bool rm_counter_event(const char *alias, uint32_t arch, struct rm_perf_event *re
 {
     for (size_t i = 0; i < RM_ARRAY_LEN(codes); i++) {
         if ((codes[i].archs & arch) != 0 && strcmp(codes[i].alias, alias) == 0) {
-            *ret_event = (struct rm_perf_event){.type = RM_EVENT_RAW, .config = codes[i].code};
+            *ret_event = (struct rm_perf_event){
+                .type = RM_EVENT_RAW, .config = codes[i].code, .config1 = codes[i].config1};
             (void)rm_text_set(ret_event->name, sizeof ret_event->name, alias);
             return true;
         }

@@ -26,6 +26,7 @@ struct rm_counter_code {
     uint32_t archs;
     const char *name; /* libpfm4 name; NULL: none */
     uint64_t code;
+    uint64_t config1; /* of the kernel's attributes: mask of an offcore response; 0: none */
 };
 
 /** Row `index` of a table; NULL past the last. */

@@ -531,8 +531,8 @@ const struct rm_collector rm_collect_perf_l3 = {COLLECTOR(l3, RM_COUNTERS_L3)};
 GROUP(l3cache, RM_PERF_L3_REQUEST_RATE, RM_PERF_L3_MISS_RATE, RM_PERF_L3_MISS_RATIO)
 const struct rm_collector rm_collect_perf_l3cache = {COLLECTOR(l3cache, RM_COUNTERS_L3CACHE)};
 
-/* Reads from memory, estimated by a proxy event. */
-GROUP(memory, RM_PERF_MEM_READ_BANDWIDTH)
+/* Reads from memory: estimated by a proxy event, and by what answered the cores. */
+GROUP(memory, RM_PERF_MEM_READ_BANDWIDTH, RM_PERF_MEM_LOCAL_BANDWIDTH, RM_PERF_MEM_REMOTE_BANDWIDTH)
 const struct rm_collector rm_collect_perf_memory = {COLLECTOR(memory, RM_COUNTERS_MEMORY)};
 
 /* ---- collector perf_running ----------------------------------------------------------------- */
