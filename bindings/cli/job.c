@@ -308,6 +308,9 @@ static bool make_words(const struct cli_arguments *arguments, const struct cli_j
     cli_words_add(words, "--quiet");
     cli_words_add(words, "--job=%s", id);
     cli_words_add(words, "--output=%s/", directory);
+    if (cli_has(arguments, "verbose")) {
+        cli_words_add(words, "--verbose");
+    }
     cli_words_add_given(words, arguments);
     free(program);
     free(directory);

@@ -11,6 +11,7 @@
 
 #include "output.h"
 #include "say.h"
+#include "verbose.h"
 
 /* ---- the monitor -------------------------------------------------------------------------- */
 
@@ -138,6 +139,9 @@ bool cli_observe_make(struct cli_observing *observing, pid_t pid, const char *co
     raise_file_limit();
     resmon_status status = make(arguments, pid, command, text, &observing->monitor);
     status = status == RESMON_OK ? add_outputs(arguments, observing->monitor) : status;
+    if (status == RESMON_OK && cli_has(arguments, "verbose")) {
+        status = cli_verbose_add(arguments, observing->monitor);
+    }
     if (!cli_check(arguments->command->name, status)) {
         cli_observe_free(observing);
         return false;
@@ -182,8 +186,9 @@ static void print(const struct cli_arguments *arguments, resmon_monitor *monitor
 {
     const struct cli_given *summary = cli_given_of(arguments, "summary");
     const struct cli_given *lines = cli_given_of(arguments, "lines");
-    bool has_outputs = resmon_monitor_sink_count(monitor) > 0 || cli_has(arguments, "output") ||
-                       cli_given_of(arguments, "record") != NULL;
+    size_t own_sinks = cli_has(arguments, "verbose") ? 1 : 0;
+    bool has_outputs = resmon_monitor_sink_count(monitor) > own_sinks ||
+                       cli_has(arguments, "output") || cli_given_of(arguments, "record") != NULL;
     bool wants_full =
         summary != NULL && summary->value != NULL && strcmp(summary->value, "full") == 0;
     if ((!has_outputs || summary != NULL || !is_well) && !cli_has(arguments, "quiet")) {

@@ -164,6 +164,12 @@ class Files(place.Case):
         for wrong in ("team", "=a", "a b=c"):
             self.assertIn("NAME=VALUE is wanted", place.run("run", "--label", wrong, "--", "true").err)
 
+    def test_verbose(self):
+        done = place.run("run", "-v", "--", "true")
+        self.assertRegex(done.err, r"resmon run: reads with every sample: proc_cpu, .*\n")
+        self.assertRegex(done.err, r"resmon run: does not read \w+: \S")
+        self.assertIn("true took", done.err)  # the summary is there, too
+
     def test_directories_are_made(self):
         self.assertEqual(place.run("run", "-q", "-o", "new/er/run.json", "-o", "other/run.csv", "--", "true").code, 0)
         self.assertTrue(os.path.exists("new/er/run.json") and os.path.exists("other/run.csv"))

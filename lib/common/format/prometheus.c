@@ -153,8 +153,8 @@ static void name_label(const struct rm_labels *labels, const char *key, char *na
 }
 
 /* The labels of the run; the first of two keys that become one name counts. */
-static void add_run_labels(struct rm_buffer *common, const struct resmon_run *run,
-                           const struct rm_labels *labels)
+static RM_COLD void add_run_labels(struct rm_buffer *common, const struct resmon_run *run,
+                                   const struct rm_labels *labels)
 {
     char name[RM_LABEL_NAME_BYTES], other[RM_LABEL_NAME_BYTES];
     for (size_t i = 0; i < run->fact_count; i++) {
