@@ -235,11 +235,65 @@ def test_line_profiler(capsys):
     profile.enable()
     assert total(range(100)) == 4950
     profile.disable()
-    own = LineProfiler()
-    assert own.runcall(lambda numbers: max(numbers), [1]) == 1
-    own.print_stats()
-    assert "max(numbers)" in capsys.readouterr().out
     assert [row.hits for row in total.lines.rows if "result += number" in row.text] == [100]
+
+
+def _plain(count, step=2, *, more=3):
+    """Is called by two names."""
+    result = 0
+    for _ in range(count):
+        result += step
+    return result + more
+
+
+def _closure():
+    first, second = 5, 7
+
+    def inner(value):
+        return first * value + second
+    return inner
+
+
+class _Methods:
+    def own(self, value):
+        return value + 1
+
+    @classmethod
+    def of_class(cls, value):
+        return value + 2
+
+
+def test_line_profiler_of_functions_that_are_there(tmp_path, capsys):
+    """add_function() needs no decorator: whoever has a reference to the function calls the profiled one."""
+    from resmon.compat.line_profiler import LineProfiler, load_stats
+    reference, closed = _plain, _closure()
+    own = LineProfiler(_plain)
+    for function in (_plain, closed, _Methods.own, _Methods.of_class):
+        own.add_function(function)
+    assert own.runcall(reference, 10) == 23 and reference(2, 1, more=0) == 2
+    assert closed(3) == 22 and _Methods().own(1) == 2 and _Methods.of_class(1) == 3
+    assert _plain.__name__ == "_plain" and (_plain.__defaults__, _plain.__kwdefaults__) == ((2,), {"more": 3})
+    stats = own.get_stats()
+    hits = {key[2]: [hits for _, hits, _ in lines] for key, lines in stats.timings.items()}
+    assert hits == {"_plain": [2, 14, 12, 2], "_closure.<locals>.inner": [1], "_Methods.own": [1], "_Methods.of_class": [1]}
+    own.dump_stats(tmp_path / "run.lprof")
+    assert load_stats(tmp_path / "run.lprof").timings == stats.timings
+    own.print_stats()
+    assert "result += step" in capsys.readouterr().out
+    with pytest.raises(TypeError, match="written in Python"):
+        own.add_function(len)
+
+
+@pytest.mark.parametrize("tool, shown", [("line", "% Time"), ("memory", "Increment")])
+def test_a_script_without_an_import(script, tmp_path, tool, shown):
+    (tmp_path / "own.py").write_text("import beside, sys\n@profile\ndef work(n):\n    return [0] * n\nwork(9)\nprint(__name__, sys.argv[1:])\n")
+    (tmp_path / "beside.py").write_text("")
+    out, _ = script(f"""
+        import runpy, sys
+        sys.argv = ["-m", {str(tmp_path / "own.py")!r}, "a"]
+        runpy.run_module("resmon.compat.{tool}_profiler", run_name="__main__")
+    """)
+    assert "__main__ ['a']" in out and shown in out and "return [0] * n" in out
 
 
 # ---- reseng -----------------------------------------------------------------------------------------

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""memory_profiler: profile, memory_usage.
+"""memory_profiler: profile, memory_usage; for ``python3 -m memory_profiler SCRIPT``, ``python3 -m resmon.compat.memory_profiler``.
+
+``mprof run SCRIPT`` and ``mprof plot`` are ``resmon run -o run.html -- python3 SCRIPT``.
 
 Differences: the function runs exactly once, with any arguments; the maximum is the kernel's high-water mark, so no peak
 between two samples is missed; sizes are in MiB; ``profile`` prints its tables at exit and not after each call.
@@ -8,7 +10,7 @@ Lines of ``stream`` are written at the end.  ``multiprocess`` is ``include_child
 import os
 import time
 
-from . import OwnMonitor
+from . import OwnMonitor, run_script
 from ..lines import profile_memory as profile
 from ..watch import Watch
 
@@ -83,3 +85,7 @@ def _write(stream, monitor, metric):
     if stream is not None:
         for value, seconds in _samples(monitor, metric, True):
             stream.write(f"MEM {value:.6f} {seconds:.4f}\n")
+
+
+if __name__ == "__main__":
+    run_script("resmon.compat.memory_profiler", profile)
