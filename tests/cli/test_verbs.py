@@ -150,6 +150,11 @@ class Files(place.Case):
             self.assertIn(".html", done.err, words)
             self.assertEqual(list(pathlib.Path().glob("b.*")), [], words)
 
+    def test_interval_in_seconds(self):
+        """A bare number is ms: who comes from a tool that takes seconds is told."""
+        self.assertIn("--interval=30 is 30 ms; for seconds, write 30s", place.run("run", "-q", "--interval=30", "--", "true").err)
+        self.assertEqual(place.run("run", "-q", "--interval=30ms", "--", "true").err, "")
+
     def test_labels(self):
         odd = 'a, "b" = \x1b[31m \N{SNOWMAN}'
         place.run("run", "-q", "--label", "team=a", "--label.lr.start=0.1", f"--label=odd={odd}", "--label", "team=b", "-o", "labels.json",

@@ -21,7 +21,8 @@ class Options(ctypes.Structure):
                 ("stop_timeout_ms", ctypes.c_uint64), ("events", ctypes.c_size_t),
                 ("carbon", ctypes.c_void_p), ("stacks", ctypes.c_uint64), ("stack_hz", ctypes.c_uint64),
                 ("fault_period", ctypes.c_uint64), ("counters", ctypes.c_char_p),
-                ("scope_counters", ctypes.c_char_p), ("command", ctypes.c_char_p), ("cgroup", ctypes.c_char_p)]
+                ("scope_counters", ctypes.c_char_p), ("command", ctypes.c_char_p), ("cgroup", ctypes.c_char_p),
+                ("job", ctypes.c_char_p), ("labels", ctypes.c_void_p), ("label_count", ctypes.c_size_t)]
 
 
 class Column(ctypes.Structure):
