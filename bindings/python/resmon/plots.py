@@ -71,13 +71,10 @@ def _by_metric(run):
 
     The name is the instance's; in a merged run that of the node.
     """
-    found, apart, nodes = {}, {}, {node.name for node in run.nodes}
-    for column in run.columns:
-        part, bracket, node = column.instance.partition("[")
-        if not nodes or column.instance in nodes:
-            found.setdefault(column.metric, {}).setdefault("", []).append((column.instance, column.name))
-        elif bracket and node[:-1] in nodes:
-            apart.setdefault(column.metric, {}).setdefault(part, []).append((node[:-1], column.name))
+    found, apart = {}, {}
+    for column, part, node in run._columns_of_nodes() if run.nodes else ((column, "", column.instance) for column in run.columns):
+        of_metric = (apart if part else found).setdefault(column.metric, {})
+        of_metric.setdefault(part, []).append((node, column.name))
     return {**apart, **found}
 
 

@@ -328,7 +328,7 @@ def _chart_pages(document, described, seconds, tags=(), offsets=None):
 
 def _maps(run):
     """Returns (title, note, unit, values by node and row) of the metrics of each node that the library's page shows."""
-    columns = {column.name for column in run.columns}
+    names = {(column.metric, part, node): column.name for column, part, node in run._columns_of_nodes()}
     parts = {}
     for column in run.columns:
         if column.level == "job":
@@ -337,9 +337,9 @@ def _maps(run):
         title, unit = views.head("job", group)
         row = next((row for row in views.rows("job", group) if row.metric in parts), None)
         for part in parts[row.metric] if row else ():
-            names = [f"{row.metric}[{part}[{node.name}]]" if part else f"{row.metric}[{node.name}]" for node in run.nodes]
-            values = [[value / row.divisor for value in run.series(name, "mean")] if name in columns else
-                      [math.nan] * len(run.times) for name in names]
+            of_nodes = [names.get((row.metric, part, node.name)) for node in run.nodes]
+            values = [[value / row.divisor for value in run.series(name, "mean")] if name else
+                      [math.nan] * len(run.times) for name in of_nodes]
             if any(value > 0 for series in values for value in series):
                 yield title, part or row.label, unit, values
 

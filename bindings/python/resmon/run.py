@@ -443,6 +443,16 @@ class Run(Recorded):
     def _row_times(self) -> Any:
         return self._array(lib.run_row_last_ns(self))
 
+    def _columns_of_nodes(self) -> Iterator[tuple[Column, str, str]]:
+        """Yields the columns of single nodes of a merged run: "0[n1]" is the part "0" of the node n1, "n1" all of it."""
+        nodes = {node.name for node in self.nodes}
+        for column in self.columns:
+            part, _, node = column.instance.rpartition("[")
+            if column.instance in nodes:
+                yield column, "", column.instance
+            elif node[-1:] == "]" and node[:-1] in nodes:
+                yield column, part, node[:-1]
+
     # ---- for people -----------------------------------------------------------------------------
 
     @property

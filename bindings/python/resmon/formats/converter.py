@@ -238,12 +238,9 @@ class NodeOfRun:
                       "job": {"node_index": node.index} if node.index >= 0 else {},
                       "settings": {"interval_ms": run.facts.get("settings", {}).get("merged_interval_ms")}}
         parts, whole = {}, {}
-        for column in run.columns:
-            part, bracket, name = column.instance.partition("[")
-            if column.instance == node.name:
-                whole[column.metric] = {"": column.name}
-            elif bracket and name == node.name + "]":
-                parts.setdefault(column.metric, {})[part] = column.name
+        for column, part, name in run._columns_of_nodes():
+            if name == node.name:
+                (parts if part else whole).setdefault(column.metric, {})[part] = column.name
         self._names = {**whole, **parts}  # of devices each for itself, not the sum
 
     @property
