@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: MIT
 """The names of older tools: the same script, with the import changed, gives the same answers or better ones."""
 import csv
+import functools
 import io
 import json
 import os
 import re
 import time
+import types
 
 import pytest
 from conftest import RSS_SLACK, needs_live
@@ -282,6 +284,60 @@ def test_line_profiler_of_functions_that_are_there(tmp_path, capsys):
     assert "result += step" in capsys.readouterr().out
     with pytest.raises(TypeError, match="written in Python"):
         own.add_function(len)
+
+
+def test_line_profiler_decorates_what_is_no_plain_function():
+    from resmon.compat.line_profiler import LineProfiler
+    own = LineProfiler()
+
+    @own
+    class Decorated:
+        def one(self):
+            return 1
+
+        @staticmethod
+        def two():
+            return 2
+
+        @property
+        def three(self):
+            return 3
+
+    class Value:
+        four = own(property(lambda self: 4))
+        five = own(functools.cached_property(lambda self: 5))
+    Value.five.__set_name__(Value, "five")
+    decorated = Decorated()
+    assert (decorated.one(), decorated.two(), decorated.three, Value().four, Value().five) == (1, 2, 3, 4, 5)
+    bound = own(decorated.one)
+    assert isinstance(bound, types.MethodType) and bound() == 1
+    assert own(functools.partial(max, 1))(2) == 2 and own(len) is len
+    doubled = own(_doubled)
+    assert own(doubled) is doubled and doubled(2) == 4
+    hits = {key[2].rpartition(".")[2]: sum(hits for _, hits, _ in lines) for key, lines in own.get_stats().timings.items()}
+    assert (hits["one"], hits["two"]) == (2, 1)
+
+
+def _doubled(value):
+    return 2 * value
+
+
+def test_memory_profilers_line_profiler(capsys):
+    from resmon.compat.memory_profiler import LineProfiler, show_results
+    own = LineProfiler()
+
+    @own(precision=3)
+    def held(count):
+        kept = []
+        for _ in range(count):
+            kept.append(bytearray(1 << 20))
+        return len(kept)
+
+    assert held(12) == 12
+    [lines] = own.code_map.values()
+    assert [hits for _, _, hits in lines.values()][-4:] == [1, 13, 12, 1]
+    show_results(own)
+    assert "bytearray(1 << 20)" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("tool, shown", [("line", "% Time"), ("memory", "Increment")])

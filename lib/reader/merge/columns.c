@@ -253,15 +253,12 @@ static void add(resmon_column *sum, const resmon_column *more)
     }
 }
 
-/* The mean of the shares of `count` devices. */
-static void divide(resmon_column *sum, double count, double min, double max)
+void rm_merge_divide(resmon_column *sum, double count)
 {
     sum->first /= count;
     sum->last /= count;
     sum->mean /= count;
     sum->integral /= count;
-    sum->min = min;
-    sum->max = max;
 }
 
 /* Adds the statistics of a run over the same time. */
@@ -323,7 +320,9 @@ static resmon_column statistics_of(const struct rm_merge_kind *kind, const struc
         add(&sum, column);
     }
     if (devices->count > 1 && rm_merge_kind_is_mean(kind)) {
-        divide(&sum, (double)devices->count, min, max);
+        rm_merge_divide(&sum, (double)devices->count);
+        sum.min = min;
+        sum.max = max;
     }
     return sum;
 }
@@ -529,7 +528,7 @@ static void add_statistics_of(struct rm_merge *merge, const struct rm_merge_inpu
         return;
     }
     if (is_mean_of_processes(kind) && parts > 1) { /* a sum again */
-        divide(&statistics, 1.0 / (double)parts, statistics.min, statistics.max);
+        rm_merge_divide(&statistics, 1.0 / (double)parts);
     }
     add_statistics(column, &statistics, parts);
 }

@@ -594,13 +594,6 @@ static void begin_column(struct making *making, const struct rm_merge_kind *kind
     column->source = copy(run, column->source);
 }
 
-static void divide(resmon_column *column, double count)
-{
-    column->first /= count;
-    column->last /= count;
-    column->integral /= count;
-}
-
 static void put_node_column(struct making *making, const struct rm_merge_column *from)
 {
     const struct rm_merge *merge = making->merge;
@@ -616,7 +609,7 @@ static void put_node_column(struct making *making, const struct rm_merge_column 
         resmon_column *column = &run->columns[target];
         double seconds = (double)node->duration_ns / 1e9;
         if (kind->rule == RM_RULE_MEAN) {
-            divide(column, (double)from->parts);
+            rm_merge_divide(column, (double)from->parts);
         }
         column->duration_s = seconds;
         column->mean = seconds > 0.0 ? column->integral / seconds : column->last;

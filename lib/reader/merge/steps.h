@@ -179,6 +179,9 @@ struct rm_grid_span rm_grid_halve(struct rm_grid_cell *cells, struct rm_grid_spa
 
 /* ---- steps ----------------------------------------------------------------------------------- */
 
+/** Makes a mean of the sums of `count` devices or processes; extremes stay. */
+void rm_merge_divide(resmon_column *sum, double count);
+
 /** The columns of all nodes of the input, which were added.  False: no memory. */
 bool rm_merge_cells_add(struct rm_merge *merge, const struct rm_merge_input *input);
 

@@ -9,11 +9,6 @@
 
 Each module lists where its results differ from those of the tool, whose defects are not reproduced.
 """
-import builtins
-import os
-import runpy
-import sys
-
 from ..monitor import Monitor
 
 
@@ -21,17 +16,3 @@ class OwnMonitor(Monitor):
     """A monitor whose options the user has not chosen: it gives no warnings about them."""
 
     _warns = False
-
-
-def run_script(name, profile):
-    """``python3 -m NAME SCRIPT ARGUMENT...``: the script runs with ``profile`` as a builtin; tables are printed at its end."""
-    if len(sys.argv) < 2 or sys.argv[1] in ("-h", "--help"):
-        print(f"usage: python3 -m {name} SCRIPT [ARGUMENT]...\n\nRuns a script in which functions are decorated by @profile, "
-              "without an import.\nTheir tables are printed when it ends.")
-        sys.exit(0 if len(sys.argv) > 1 else 2)
-    del sys.argv[0]
-    if not os.path.isfile(sys.argv[0]):
-        sys.exit(f"{name}: {sys.argv[0]}: there is no such script")
-    sys.path[0] = os.path.dirname(os.path.abspath(sys.argv[0]))
-    builtins.profile = profile
-    runpy.run_path(sys.argv[0], run_name="__main__")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""memory_profiler: profile, memory_usage; for ``python3 -m memory_profiler SCRIPT``, ``python3 -m resmon.compat.memory_profiler``.
+"""memory_profiler: profile, memory_usage, LineProfiler, show_results; for ``python3 -m memory_profiler SCRIPT``, ``python3 -m resmon.compat.memory_profiler``.
 
 ``mprof run SCRIPT`` and ``mprof plot`` are ``resmon run -o run.html -- python3 SCRIPT``.
 
@@ -7,16 +7,56 @@ Differences: the function runs exactly once, with any arguments; the maximum is 
 between two samples is missed; sizes are in MiB; ``profile`` prints its tables at exit and not after each call.
 Lines of ``stream`` are written at the end.  ``multiprocess`` is ``include_children``.
 """
+import functools
 import os
 import time
 
-from . import OwnMonitor, run_script
-from ..lines import profile_memory as profile
+from . import OwnMonitor
+from ..lines import profile_memory
 from ..watch import Watch
+from ._profiler import Profiler, run_script
 
-__all__ = ["memory_usage", "profile"]
+__all__ = ["LineProfiler", "memory_usage", "profile", "show_results"]
 
 _MIB = float(1 << 20)
+
+
+class LineProfiler(Profiler):
+    """A decorator; ``show_results()`` prints the tables of its functions."""
+
+    _decorate = staticmethod(profile_memory)
+
+    def __init__(self, *functions, **_options):
+        super().__init__(*functions)
+
+    @property
+    def code_map(self):
+        """{(file, line, function): {line: (increment, memory, hits)}}, in MiB."""
+        return {(table.file, table.first_line, table.function): {
+            row.line: (row.increment_bytes / _MIB, row.rss_bytes / _MIB, row.hits) for row in table.rows}
+            for table in self.tables}
+
+    def __call__(self, function=None, precision=1):
+        if function is None:
+            return functools.partial(self, precision=precision)
+        wrapped = super().__call__(function)
+        if hasattr(wrapped, "lines"):
+            wrapped.lines.precision = precision
+        return wrapped
+
+
+def show_results(prof, stream=None, precision=1):
+    """Prints the tables of a LineProfiler."""
+    for table in prof.tables:
+        table.precision = precision
+        print(table, file=stream)
+
+
+def profile(func=None, stream=None, precision=1, backend=None):
+    """Measures memory for each line of a function: profile_memory(). `backend` is without effect: it is always the RSS."""
+    del backend
+    return profile_memory(precision=precision, stream=stream) if func is None else \
+        profile_memory(precision=precision, stream=stream)(func)
 
 
 def _call(proc):
@@ -88,4 +128,4 @@ def _write(stream, monitor, metric):
 
 
 if __name__ == "__main__":
-    run_script("resmon.compat.memory_profiler", profile)
+    run_script("resmon.compat.memory_profiler", LineProfiler())
