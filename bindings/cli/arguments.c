@@ -239,7 +239,8 @@ static bool take_dotted_label(struct cli_arguments *arguments, char *word)
 {
     char *value = strchr(word, '=');
     const char *label = strstr(word, ".label.");
-    bool is_of_run = strncmp(word, "--label.", 8) == 0;
+    bool is_of_run =
+        (arguments->command->traits & CLI_OBSERVES) != 0 && strncmp(word, "--label.", 8) == 0;
     if (strncmp(word, "--", 2) != 0 || value == NULL ||
         (!is_of_run && (label == NULL || label > value)) ||
         (arguments->command->traits & (CLI_OBSERVES | CLI_PUSHES)) == 0) {

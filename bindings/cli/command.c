@@ -77,7 +77,7 @@ bool cli_is_of_scopes(const char *key)
 /* Library options that the command sets itself, or that only programs with the library have. */
 static bool is_reserved(const struct cli_command *command, const char *key)
 {
-    static const char *const keys[] = {"pid", "command", "signals", "log", "help", "events"};
+    static const char *const keys[] = {"pid", "job", "command", "signals", "log", "help", "events"};
     if (cli_is_of_scopes(key)) {
         return (command->traits & CLI_RUNS) ==
                0; /* programs that already run cannot be configured */

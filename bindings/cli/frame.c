@@ -492,10 +492,13 @@ static void add_title(struct cli_frame *frame, const resmon_run *run)
     const char *name = given[0] != '\0' ? given : fact(run, "run", "program");
     put(time, "s", (double)info.duration_ns * 1e-9);
     const char *word = end.reason == RESMON_END_UNKNOWN ? "ended" : resmon_end_name(end.reason);
-    bool is_group = fact(run, "run", "cgroup")[0] != '\0';
+    bool is_job = fact(run, "run", "observed_job")[0] != '\0';
+    bool is_group = is_job || fact(run, "run", "cgroup")[0] != '\0';
     add_line(frame, CLI_BOLD, "%.60s   %s%s on %.40s   %s %s %s", name,
-             is_group ? "cgroup" : "pid ", is_group ? "" : fact(run, "run", "pid"),
-             fact(run, "machine", "host_name"), word,
+             is_job     ? "job"
+             : is_group ? "cgroup"
+                        : "pid ",
+             is_group ? "" : fact(run, "run", "pid"), fact(run, "machine", "host_name"), word,
              end.reason == RESMON_END_RUNNING ? "for" : "after", time);
     add_line(frame, CLI_PLAIN, "%s", "");
 }

@@ -254,6 +254,10 @@ int cli_run(const struct cli_arguments *arguments)
     if (!cli_needs_words(arguments, 1, (size_t)-1)) {
         return cli_wrong(arguments->command);
     }
+    if (cli_has(arguments, "live") && cli_has(arguments, "verbose")) {
+        cli_say("run", "--verbose: its lines would be written over the view of --live; give one");
+        return cli_wrong(arguments->command);
+    }
     if (!set_program_options(arguments, &asked)) {
         return CLI_RUN_FAILED;
     }

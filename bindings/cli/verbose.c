@@ -22,10 +22,14 @@ struct verbose {
     } said[MOST_SOURCES];
 };
 
-static void log_line(void *verb, int32_t level, const char *line)
+/* The library's log is of this process, and the command has one monitor. */
+static const char *log_verb;
+
+static void log_line(void *context, int32_t level, const char *line)
 {
+    (void)context;
     (void)level;
-    cli_say(verb, "%s", line);
+    cli_say(log_verb, "%s", line);
 }
 
 static resmon_run_source source_at(const resmon_run *run, size_t index)
@@ -125,11 +129,8 @@ static void forget(void *verbose)
 
 resmon_status cli_verbose_add(const struct cli_arguments *arguments, resmon_monitor *monitor)
 {
-    /* The library's log is of this process, and the command has one monitor. */
-    static char verb[32];
     struct verbose *verbose = cli_grow(NULL, sizeof *verbose);
     *verbose = (struct verbose){.verb = arguments->command->name};
-    (void)snprintf(verb, sizeof verb, "%s", arguments->command->name);
     const resmon_sink_ops ops = {
         .struct_size = sizeof ops,
         .name = "verbose",
@@ -140,7 +141,8 @@ resmon_status cli_verbose_add(const struct cli_arguments *arguments, resmon_moni
         .snapshot_interval_ms = LOOK_MS,
         .parts = RESMON_PART_TAGS, /* the least: sources are always there */
     };
-    resmon_set_log(log_line, verb, RESMON_LOG_DEBUG);
+    log_verb = verbose->verb;
+    resmon_set_log(log_line, NULL, RESMON_LOG_DEBUG);
     resmon_status status = resmon_monitor_add_sink(monitor, &ops, verbose);
     if (status != RESMON_OK) {
         free(verbose);

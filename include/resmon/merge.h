@@ -18,7 +18,9 @@
  * Runs belong together by their facts of group "job" (<resmon/job.h>).  Each observed process is a
  * rank; a run of the machine alone is not.  One process of each node provides the values of
  * the machine.  If several do so at the same time (a monitor beside the job, for example), the one
- * that observed longest is used.
+ * that observed longest is used.  A monitor of all processes of the job (resmon job start) is not a
+ * rank: its metrics of the tree count on its node instead of the sums over ranks, if it observed
+ * them all from begin to end, and any process at all (has_job of resmon_run_node).
  *
  * Time.  The clocks of the nodes are aligned; clock_error_ns of resmon_run_node is the remaining
  * error that the kernels report.  The start time of a run is by its clock at the start, or at the
@@ -44,7 +46,7 @@
  * NaN.
  *
  * Scopes with the same path are combined over all ranks; resmon_run_get_scope_spread() gets
- * the differences of their times between ranks.  Facts, label and tags are taken from the lowest
+ * the differences of their times between ranks.  Facts, labels and tags are taken from the lowest
  * rank; facts of the machine are kept if all runs agree.  The energy of each machine is counted
  * once; shares are summed.  Stacks, events of scopes, and rows of processes stay in the runs of the
  * ranks.

@@ -64,8 +64,8 @@ typedef struct resmon_monitor resmon_monitor;
 #define RESMON_FLAG_IDLE_NONE      UINT64_C(4) /**< no idle energy is attributed */
 #define RESMON_FLAG_IDLE_ALLOCATED UINT64_C(8) /**< by the CPUs that the process may run on */
 
-/** With `pid` or `cgroup`: an entry for each observed process (resmon_run_get_process()), from
- * events of the kernel (perf_event_open(2), up to kernel.perf_event_paranoid 2). */
+/** With `pid`, `cgroup` or `job`: an entry for each observed process (resmon_run_get_process()),
+ * from events of the kernel (perf_event_open(2), up to kernel.perf_event_paranoid 2). */
 #define RESMON_FLAG_EACH UINT64_C(16)
 
 /* Per-scope metrics.  Combine with |. */
@@ -185,15 +185,16 @@ typedef struct resmon_monitor_options {
      * of the job that is on this host.  If the job has a cgroup (resmon_job_cgroup() of
      * <resmon/job.h>), as with `cgroup`.  Else metrics of the tree cover the processes that have
      * the id in their environment (SLURM_JOB_ID, PBS_JOBID, LSB_JOBID, OAR_JOB_ID, FLUX_JOB_ID,
-     * RESMON_JOB_ID), what they start, and the sessions that they lead, without this process; those
-     * of other users only for root.  There may be none.  RESMON_EINVAL: it is no id, or `pid` or
-     * `cgroup` is set, too */
+     * RESMON_JOB_ID), what they start, and the sessions that they lead; not this process and what
+     * it starts, and processes of other users only for root.  There may be none; stacks and rows of
+     * processes are of those that are there at the start, and of what they start.  RESMON_EINVAL:
+     * it is no id, or `pid` or `cgroup` is set, too */
     const char *job;
-    /** labels of the run, for people and for queries: facts of the group "label" in the run
-     * document (resmon_run_get_fact()), in reports, on samples for Prometheus, tags of MLflow, a
-     * column of datasets.  The name has 1 to 47 letters, digits, '_' and '.'; the value is any text
-     * of at most 511 bytes, of which invalid UTF-8 and control characters become '?'.  The last of
-     * equal names counts.  Copied */
+    /** labels of the run, for people and for queries: facts of the group "labels" in the run
+     * document (resmon_run_get_fact()); of a merged run, those of its lowest rank, in reports, on
+     * samples for Prometheus, tags of MLflow, a column of datasets.  The name has 1 to 47 letters,
+     * digits, '_' and '.'; the value is any text of at most 511 bytes, of which invalid UTF-8 and
+     * control characters become '?'.  The last of equal names counts.  Copied */
     const resmon_label *labels;
     size_t label_count; /**< at most 32 */
 } resmon_monitor_options;

@@ -264,7 +264,8 @@ typedef struct resmon_run_node {
     /** NUMA nodes; NaN: not known */
     double numa_nodes;
     /** 1: metrics of the tree are of all processes of the job on the node, as a monitor of the job
-     * measured them (resmon job start); 0: sums over its ranks */
+     * measured them (resmon job start) that observed all ranks from begin to end; 0: sums over its
+     * ranks */
     uint64_t has_job;
 } resmon_run_node;
 

@@ -174,6 +174,7 @@ class Files(place.Case):
         self.assertRegex(done.err, r"resmon run: reads with every sample: proc_cpu, .*\n")
         self.assertRegex(done.err, r"resmon run: does not read \w+: \S")
         self.assertIn("true took", done.err)  # the summary is there, too
+        self.assertIn("give one", place.run("run", "-v", "--live", "--", "true").err)
 
     def test_directories_are_made(self):
         self.assertEqual(place.run("run", "-q", "-o", "new/er/run.json", "-o", "other/run.csv", "--", "true").code, 0)

@@ -26,6 +26,7 @@ struct made {
     int node_index, rank, local_rank; /* below 0: not said */
     bool is_host;
     bool is_of_job;                /* the monitor of all processes of the job on its node */
+    bool is_blind;                 /* it saw none */
     int64_t start_ms, interval_ms; /* since the epoch */
     size_t rows;
     double clock_error_ms, end_clock_error_ms, clock_step_ms; /* NaN: not said */
@@ -116,28 +117,18 @@ static const struct column {
     double from, range; /* of readings; of counters: growth of a row */
     const char *instance;
 } made_columns[] = {
-    {RM_NODE_CPU_PERCENT, 20, 60, ""},
-    {RM_NODE_ENERGY_CPU, 1, 2, ""},
-    {RM_TREE_CPU_TIME, 0.01, 0.08, ""},
-    {RM_TREE_MEM_RSS, 1e6, 5e6, ""},
-    {RM_TREE_ENERGY_CPU, 0.1, 0.2, ""},
-    {RM_NODE_MEM_USED, 1e8, 1e7, ""},
-    {RM_TREE_CPU_PERCENT, 50, 100, ""},
-    {RM_PROC_MEM_HOST_PERCENT, 1, 2, ""},
-    {RM_PERF_IPC, 0.5, 2, ""},
-    {RM_GPU_UTIL, 10, 80, "0"},
-    {RM_GPU_UTIL, 30, 60, "1"},
+    {RM_NODE_CPU_PERCENT, 20, 60, ""},    {RM_NODE_ENERGY_CPU, 1, 2, ""},
+    {RM_TREE_CPU_TIME, 0.01, 0.08, ""},   {RM_TREE_MEM_RSS, 1e6, 5e6, ""},
+    {RM_TREE_ENERGY_CPU, 0.1, 0.2, ""},   {RM_NODE_MEM_USED, 1e8, 1e7, ""},
+    {RM_TREE_CPU_PERCENT, 50, 100, ""},   {RM_TREE_PROCESSES, 3, 4, ""},
+    {RM_PROC_MEM_HOST_PERCENT, 1, 2, ""}, {RM_PERF_IPC, 0.5, 2, ""},
+    {RM_GPU_UTIL, 10, 80, "0"},           {RM_GPU_UTIL, 30, 60, "1"},
     {RM_GPU_UTIL, 1, 2, "1:1"}, /* a slice, which its GPU includes */
-    {RM_GPU_MEM_USED, 1e9, 1e8, "0"},
-    {RM_GPU_MEM_USED, 2e9, 1e8, "1"},
-    {RM_ENERGY_ZONE, 3, 1, "package-0"},
-    {RM_ENERGY_ZONE, 1, 1, "core-0"},
-    {RM_NODE_IB_SENT, 5, 1, "mlx5_0:1"},
-    {RM_NODE_IB_SENT, 2, 1, "mlx5_1:1"},
-    {RM_NODE_FS_PERCENT, 20, 1, "/"},
-    {RM_NODE_FS_PERCENT, 70, 1, "/home"},
-    {RM_PERF_EVENT, 7, 1, "r01c2"},
-    {RM_GPU_THROTTLE_REASONS, 4, 0, "0"},
+    {RM_GPU_MEM_USED, 1e9, 1e8, "0"},     {RM_GPU_MEM_USED, 2e9, 1e8, "1"},
+    {RM_ENERGY_ZONE, 3, 1, "package-0"},  {RM_ENERGY_ZONE, 1, 1, "core-0"},
+    {RM_NODE_IB_SENT, 5, 1, "mlx5_0:1"},  {RM_NODE_IB_SENT, 2, 1, "mlx5_1:1"},
+    {RM_NODE_FS_PERCENT, 20, 1, "/"},     {RM_NODE_FS_PERCENT, 70, 1, "/home"},
+    {RM_PERF_EVENT, 7, 1, "r01c2"},       {RM_GPU_THROTTLE_REASONS, 4, 0, "0"},
     {RM_PROC_MEM_PEAK_RSS, 1e6, 0, ""}, /* which the ranks have */
 };
 
@@ -160,7 +151,9 @@ static void fill_column(struct resmon_run *run, const struct made *made, size_t 
     column->integral = column->duration_s = 0.0;
     double growth = 0.0;
     for (size_t i = 0; i < made->rows; i++) {
-        double value = kind->from + kind->range * noise(made, c, i);
+        double value = made->is_blind && metric->level == RESMON_LEVEL_TREE
+                           ? 0.0
+                           : kind->from + kind->range * noise(made, c, i);
         growth += value;
         double mean = is_counter ? value / seconds : value;
         rm_run_series(run, c, RESMON_SERIES_LAST)[i] = is_counter ? growth : value;
@@ -853,5 +846,79 @@ TEST(a_monitor_of_the_job_counts_instead_of_its_ranks)
     assert_same(again, run);
     rm_run_free(again);
     rm_run_free(of_job);
+    rm_run_free(run);
+}
+
+static double cpu_of_ranks(const struct made *made, const char *node)
+{
+    double sum = 0.0;
+    for (size_t i = 0; i < 5; i++) {
+        struct resmon_run *part = make(&made[i]);
+        bool is_there = node[0] == '\0' || strcmp(made[i].node, node) == 0;
+        sum += is_there ? column_of(part, RM_TREE_CPU_TIME, NULL)->last : 0.0;
+        rm_run_free(part);
+    }
+    return sum;
+}
+
+/* A monitor that did not see all of it does not count; one that does not lead its host does. */
+TEST(a_monitor_that_did_not_see_all_of_the_job)
+{
+    static const struct {
+        int64_t start_ms;
+        size_t rows;
+        bool is_blind, is_host;
+        uint64_t has_job;
+    } cases[] = {
+        {-100, 99, false, true, 1}, {-100, 99, false, false, 1},   {-100, 99, true, true, 0},
+        {3500, 60, false, true, 0}, {-20000, 100, false, true, 0},
+    };
+    for (size_t i = 0; i < RM_ARRAY_LEN(cases); i++) {
+        struct made made[6];
+        size_t count = a_job(made);
+        made[count] = a_rank("n2", 1, -1, 0);
+        made[count].is_of_job = true;
+        made[count].is_blind = cases[i].is_blind;
+        made[count].is_host = cases[i].is_host;
+        made[count].start_ms = cases[i].start_ms;
+        made[count++].rows = cases[i].rows;
+        struct resmon_run *run = merged(made, count), *of_job = make(&made[5]);
+        assert_int_equal(run->nodes[1].has_job, cases[i].has_job);
+        assert_close(column_of(run, RM_TREE_CPU_TIME, "n2")->last,
+                     cases[i].has_job != 0 ? column_of(of_job, RM_TREE_CPU_TIME, NULL)->last
+                                           : cpu_of_ranks(made, "n2"));
+        const struct made other[6] = {made[5], made[2], made[4], made[0], made[3], made[1]};
+        struct resmon_run *again = merged(other, count);
+        assert_same(again, run);
+        rm_run_free(again);
+        rm_run_free(of_job);
+        rm_run_free(run);
+    }
+}
+
+/* One after the other, two monitors saw all of it. */
+TEST(monitors_of_a_job_one_after_the_other)
+{
+    struct made made[7];
+    size_t count = a_job(made);
+    for (int i = 0; i < 2; i++) {
+        made[count] = a_rank("n1", 0, -1 - i, 0);
+        made[count].is_of_job = true;
+        made[count].start_ms = -100 + 5000 * i;
+        made[count++].rows = 50;
+    }
+    struct resmon_run *run = merged(made, count);
+    double sum = 0.0;
+    for (size_t i = 5; i < 7; i++) {
+        struct resmon_run *part = make(&made[i]);
+        sum += column_of(part, RM_TREE_CPU_TIME, NULL)->last;
+        rm_run_free(part);
+    }
+    assert_int_equal(run->nodes[0].has_job, 1);
+    assert_close(column_of(run, RM_TREE_CPU_TIME, "n1")->last, sum);
+    const struct made other[7] = {made[6], made[3], made[0], made[4], made[5], made[2], made[1]};
+    struct resmon_run *again = merged(other, count);
+    assert_same(again, run);
+    rm_run_free(again);
     rm_run_free(run);
 }

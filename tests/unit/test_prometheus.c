@@ -372,22 +372,24 @@ TEST(labels_of_the_run)
         {RM_FACT_LABELS, "cluster", "run", RM_FACT_TEXT},
         {"other", "group", "no", RM_FACT_TEXT},
         {RM_FACT_LABELS, "scope", "s", RM_FACT_TEXT},
+        {RM_FACT_LABELS, "zone", "no name is left", RM_FACT_TEXT},
     };
-    static const resmon_label labels[] = {{"cluster", "options"}};
+    static const resmon_label labels[] = {
+        {"cluster", "options"}, {"zone", "o"}, {"label_zone", "o"}};
     const resmon_prometheus_options options = {
         .struct_size = sizeof options,
         .flags = RESMON_PROMETHEUS_NO_PID | RESMON_PROMETHEUS_NO_NODE | RESMON_PROMETHEUS_NO_JOB,
         .labels = labels,
-        .label_count = 1};
+        .label_count = 3};
     resmon_run *run = made_run("stopped", 1);
     run->facts = facts;
     run->fact_count = RM_ARRAY_LEN(facts);
     char *text = NULL;
     assert_ok(resmon_prometheus_text(run, &options, &text));
     (void)check_text(text);
-    assert_line(
-        text, "resmon_samples_total{cluster=\"options\",team_name=\"a \\\"b\\\"\",label_rank=\"z\","
-              "label_1st=\"y\",label_cluster=\"run\",label_scope=\"s\"} 31");
+    assert_line(text, "resmon_samples_total{cluster=\"options\",zone=\"o\",label_zone=\"o\",team_"
+                      "name=\"a \\\"b\\\"\",label_rank=\"z\","
+                      "label_1st=\"y\",label_cluster=\"run\",label_scope=\"s\"} 31");
     resmon_text_free(text);
     rm_run_free(run);
 }

@@ -112,7 +112,7 @@ class Monitor(Recorded):
     :param pid: another process to observe; 1 to 2147483647; default this process
     :param cgroup: cgroup to observe, by its path, with cgroups below it; default none
     :param job: batch job to observe, by its id: its processes on this host, by its cgroup or else by their
-        environment; default none
+        environment; not this one and what it starts; default none
     :param each: one row per process: when it ran, CPU time, peak RSS, how it ended
     :param command: command line to show instead of the program's own, which may hold secrets; default as /proc has it
     :param rows: rows of the table, an even number; when it is full, adjacent rows are merged and the interval

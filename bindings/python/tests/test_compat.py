@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: MIT
 """The names of older tools: the same script, with the import changed, gives the same answers or better ones."""
+import asyncio
 import csv
 import functools
+import inspect
 import io
 import json
 import os
@@ -284,6 +286,41 @@ def test_line_profiler_of_functions_that_are_there(tmp_path, capsys):
     assert "result += step" in capsys.readouterr().out
     with pytest.raises(TypeError, match="written in Python"):
         own.add_function(len)
+
+
+def _awkward(*args):
+    def inner(value):
+        return args, value
+    return inner
+
+
+async def _awaited(value):
+    return value
+
+
+def _generated():
+    got = yield 1
+    return got
+
+
+def test_line_profiler_again(capsys):
+    """A second profiler, as of a notebook's cell that is run twice; names, coroutines and generators as they were."""
+    from resmon.compat.line_profiler import LineProfiler
+    closed = _awkward(1, 2)
+    first = LineProfiler(_awaited, _generated, closed)
+    second = LineProfiler(_awaited, _generated, closed)
+    assert asyncio.run(_awaited(4)) == 4 and closed(3) == ((1, 2), 3)
+    generator = _generated()
+    assert next(generator) == 1
+    with pytest.raises(StopIteration) as ended:
+        generator.send("sent")
+    assert ended.value.value == "sent"
+    assert inspect.iscoroutinefunction(_awaited) and inspect.isgeneratorfunction(_generated)
+    assert str(inspect.signature(_awaited)) == "(value)" and "return value" in inspect.getsource(_awaited)
+    assert first.get_stats().timings == second.get_stats().timings
+    assert {key[2] for key in second.get_stats().timings} == {"_awaited", "_generated", "_awkward.<locals>.inner"}
+    second.print_stats()
+    assert "<resmon>" not in capsys.readouterr().out
 
 
 def test_line_profiler_decorates_what_is_no_plain_function():

@@ -257,7 +257,8 @@ static resmon_status set_label(const struct rm_option_set *set, const struct rm_
     size_t count;
     memcpy(&count, (const char *)target->options + option->count_offset, sizeof count);
     if (target->labels == NULL || count == RM_OPTION_LABELS_MOST) {
-        return rm_error(RESMON_ERANGE, "%s: more than %d labels", set->name, RM_OPTION_LABELS_MOST);
+        return rm_error(RESMON_ERANGE, "%s%smore than %d labels", set->name,
+                        set->name[0] != '\0' ? ": " : "", RM_OPTION_LABELS_MOST);
     }
     target->labels[count++] =
         (resmon_label){.name = strchr(part->key, '.') + 1, .value = part->value};

@@ -138,8 +138,8 @@ static bool is_taken(const struct rm_labels *labels, const char *name)
     return is_own;
 }
 
-/* "team.name" as "team_name"; "label_node" for "node". */
-static void name_label(const struct rm_labels *labels, const char *key, char *name, size_t room)
+/* "team.name" as "team_name"; "label_node" for "node".  False: both are taken. */
+static bool name_label(const struct rm_labels *labels, const char *key, char *name, size_t room)
 {
     static const char *const fronts[] = {"", "label_"};
     bool is_good = false;
@@ -150,23 +150,27 @@ static void name_label(const struct rm_labels *labels, const char *key, char *na
         }
         is_good = rm_label_is_name(name) && !is_taken(labels, name);
     }
+    return is_good;
 }
 
 /* The labels of the run; the first of two keys that become one name counts. */
 static RM_COLD void add_run_labels(struct rm_buffer *common, const struct resmon_run *run,
                                    const struct rm_labels *labels)
 {
-    char name[RM_LABEL_NAME_BYTES], other[RM_LABEL_NAME_BYTES];
-    for (size_t i = 0; i < run->fact_count; i++) {
+    char names[RM_MAX_LABELS][RM_LABEL_NAME_BYTES];
+    size_t count = 0;
+    for (size_t i = 0; i < run->fact_count && count < RM_MAX_LABELS; i++) {
         const struct rm_fact *fact = &run->facts[i];
-        bool is_new = strcmp(fact->group, RM_FACT_LABELS) == 0;
-        name_label(labels, fact->key, name, sizeof name);
-        for (size_t k = 0; k < i && is_new; k++) {
-            name_label(labels, run->facts[k].key, other, sizeof other);
-            is_new = strcmp(run->facts[k].group, RM_FACT_LABELS) != 0 || strcmp(name, other) != 0;
+        if (strcmp(fact->group, RM_FACT_LABELS) != 0 ||
+            !name_label(labels, fact->key, names[count], sizeof names[count])) {
+            continue;
         }
-        if (is_new && rm_label_is_name(name)) {
-            rm_label_add(common, name, fact->value);
+        size_t same = 0;
+        while (strcmp(names[same], names[count]) != 0) {
+            same++;
+        }
+        if (same == count) {
+            rm_label_add(common, names[count++], fact->value);
         }
     }
 }

@@ -8,6 +8,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/map.h"
 #include "base/parse.h"
 #include "base/status.h"
 #include "os/proc_pid.h"
@@ -118,7 +119,7 @@ static resmon_status read_cgroup(struct rm_members *members, const struct rm_cgr
 /* ---- of a job ---------------------------------------------------------------------------- */
 
 #define FIRST_WAIT_NS (50 * RM_NS_PER_S / 1000)
-#define LAST_WAIT_NS  (64 * RM_NS_PER_S)
+#define LAST_WAIT_NS  (8 * RM_NS_PER_S)
 
 enum verdict { OTHER, HIDDEN, OWN, MEMBER };
 
@@ -127,7 +128,7 @@ struct rm_candidate {
     uint64_t pid; /* 0: it has ended */
     uint64_t starttime, ppid, session;
     enum verdict verdict;
-    bool is_new; /* in this search */
+    bool is_new, is_fresh; /* in this search: found; `ppid` and `session` were read */
     int64_t wait_ns, next_ns;
 };
 
@@ -172,7 +173,7 @@ static bool visit_process(void *context, const char *name)
     }
     const struct rm_candidate *known = find(search->known, search->known_count, pid);
     *candidate = known != NULL ? *known : (struct rm_candidate){.pid = pid};
-    candidate->is_new = false;
+    candidate->is_new = candidate->is_fresh = false;
     return true;
 }
 
@@ -210,28 +211,41 @@ static enum verdict verdict_of(struct search *search, uint64_t pid)
     return entry != NULL ? MEMBER : OTHER;
 }
 
-static void look_at(struct search *search, struct rm_candidate *candidate)
+enum reading { READ, ENDED, NOT_SHOWN, FAILED };
+
+static enum reading read_stat(struct search *search, uint64_t pid, struct rm_pid_stat *stat)
 {
     char path[64];
     struct rm_text text;
-    struct rm_pid_stat stat;
-    if (candidate->verdict != MEMBER && search->now_ns < candidate->next_ns) {
-        return;
+    (void)snprintf(path, sizeof path, "proc/%llu/stat", (unsigned long long)pid);
+    resmon_status status = rm_file_read_once(search->root, path, search->scratch, &text);
+    switch (status) {
+    case RESMON_OK:
+        return rm_pid_stat_parse(text, stat) && !rm_pid_stat_is_removed(stat) ? READ : ENDED;
+    case RESMON_ENOENT:
+    case RESMON_ESRCH:
+    case RESMON_EFORMAT:
+        return ENDED;
+    case RESMON_EACCES: /* hidepid */
+        return NOT_SHOWN;
+    default:
+        search->status = status; /* a failed reading does not mean that the process has ended */
+        return FAILED;
     }
-    (void)snprintf(path, sizeof path, "proc/%llu/stat", (unsigned long long)candidate->pid);
-    if (rm_file_read_once(search->root, path, search->scratch, &text) != RESMON_OK ||
-        !rm_pid_stat_parse(text, &stat) || rm_pid_stat_is_removed(&stat)) {
-        candidate->pid = 0;
-        return;
-    }
-    if (candidate->wait_ns == 0 || candidate->starttime != stat.starttime) {
+}
+
+static void judge(struct search *search, struct rm_candidate *candidate,
+                  const struct rm_pid_stat *stat)
+{
+    if (candidate->wait_ns == 0 || candidate->starttime != stat->starttime) {
         *candidate = (struct rm_candidate){.pid = candidate->pid,
-                                           .starttime = stat.starttime,
+                                           .starttime = stat->starttime,
                                            .is_new = true,
                                            .wait_ns = FIRST_WAIT_NS / 2};
     }
-    candidate->ppid = stat.ppid;
-    candidate->session = stat.session;
+    candidate->is_fresh = true;
+    candidate->ppid = stat->ppid;
+    candidate->session = stat->session;
     if (candidate->verdict == OTHER || candidate->verdict == HIDDEN) {
         candidate->verdict =
             candidate->pid == search->own_pid ? OWN : verdict_of(search, candidate->pid);
@@ -239,6 +253,28 @@ static void look_at(struct search *search, struct rm_candidate *candidate)
     candidate->wait_ns =
         2 * candidate->wait_ns < LAST_WAIT_NS ? 2 * candidate->wait_ns : LAST_WAIT_NS;
     candidate->next_ns = search->now_ns + candidate->wait_ns;
+}
+
+static void look_at(struct search *search, struct rm_candidate *candidate)
+{
+    struct rm_pid_stat stat;
+    if (candidate->verdict != MEMBER && search->now_ns < candidate->next_ns) {
+        return;
+    }
+    switch (read_stat(search, candidate->pid, &stat)) {
+    case READ:
+        judge(search, candidate, &stat);
+        break;
+    case ENDED:
+        candidate->pid = 0;
+        break;
+    case NOT_SHOWN:
+        candidate->verdict = HIDDEN;
+        candidate->next_ns = search->now_ns + LAST_WAIT_NS;
+        break;
+    case FAILED:
+        break;
+    }
 }
 
 static enum verdict verdict_by_pid(const struct rm_members *members, uint64_t pid)
@@ -260,7 +296,8 @@ static void spread(struct rm_members *members)
             enum verdict before = candidate->verdict;
             if (candidate->is_new && parent == OWN) {
                 candidate->verdict = OWN; /* whatever its environment */
-            } else if (before < OWN && (parent == MEMBER || leader == MEMBER)) {
+            } else if (before < OWN && candidate->is_fresh &&
+                       (parent == MEMBER || leader == MEMBER)) {
                 candidate->verdict = MEMBER;
             }
             has_changed |= candidate->verdict != before;
@@ -279,10 +316,12 @@ static void drop_ended(struct rm_members *members)
     members->candidate_count = kept;
 }
 
+/* Lists the members, and counts a change of the list. */
 static resmon_status collect(struct search *search)
 {
     struct rm_members *members = search->members;
     resmon_status status = RESMON_OK;
+    uint64_t hash = RM_HASH_START;
     members->hidden = 0;
     members->next_ns = INT64_MAX;
     for (size_t i = 0; i < members->candidate_count && status == RESMON_OK; i++) {
@@ -290,10 +329,13 @@ static resmon_status collect(struct search *search)
         members->hidden += candidate->verdict == HIDDEN ? 1 : 0;
         if (candidate->verdict == MEMBER) {
             status = add_pid(members, candidate->pid);
+            hash = rm_hash_u64(hash, candidate->pid);
         } else if (candidate->next_ns < members->next_ns) {
             members->next_ns = candidate->next_ns;
         }
     }
+    members->changes += hash != members->hash ? 1 : 0;
+    members->hash = hash;
     return status;
 }
 
@@ -320,9 +362,18 @@ static resmon_status read_job(struct rm_members *members, const struct rm_group 
                             .own_pid = own_pid_in(root),
                             .known = known,
                             .known_count = members->candidate_count};
+    const size_t known_room = members->candidate_room;
     members->candidates = NULL;
     members->candidate_count = members->candidate_room = 0;
     resmon_status status = rm_dir_visit(root, "proc", visit_process, &search);
+    if (status != RESMON_OK || search.status != RESMON_OK) { /* who is known stays known */
+        rm_free(members->candidates);
+        members->candidates = known;
+        members->candidate_count = search.known_count;
+        members->candidate_room = known_room;
+        (void)collect(&search);
+        return status != RESMON_OK ? status : search.status;
+    }
     rm_free(known);
     for (size_t i = 0; i < members->candidate_count; i++) {
         look_at(&search, &members->candidates[i]);
@@ -334,7 +385,7 @@ static resmon_status read_job(struct rm_members *members, const struct rm_group 
     }
     spread(members);
     resmon_status added = collect(&search);
-    return status != RESMON_OK ? status : search.status != RESMON_OK ? search.status : added;
+    return search.status != RESMON_OK ? search.status : added;
 }
 
 /* ---- of both ----------------------------------------------------------------------------- */

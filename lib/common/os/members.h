@@ -8,8 +8,8 @@
  * with (/proc/PID/environ, which the kernel shows to its user and to root); or if its parent is of
  * the job, or the leader of its session.  It stays until it ends.  A process gets another
  * environment when it executes a program: so processes without an entry are looked at again, first
- * after 50 ms, then each time after twice as long, up to 64 s.  The process that looks and its
- * children are left out.
+ * after 50 ms, then each time after twice as long, up to 8 s: a process that got its pid from one
+ * of these is found as late.  The process that looks and what it starts are left out.
  */
 #ifndef RM_OS_MEMBERS_H
 #define RM_OS_MEMBERS_H
@@ -39,6 +39,8 @@ struct rm_members {
     size_t candidate_count, candidate_room;
     int64_t next_ns;      /* when a process must be looked at again */
     size_t hidden;        /* processes whose environment may not be read */
+    uint64_t changes;     /* how often the list changed */
+    uint64_t hash;        /* of the list */
     const char *by_entry; /* the entry that was found; NULL: none */
 };
 

@@ -207,7 +207,8 @@ struct rm_merge_column *rm_merge_column_of(const struct rm_merge *merge, uint32_
                                            uint32_t kind)
 {
     bool has_other = kind + 1 < merge->kind_count && merge->kinds[kind + 1].is_of_job;
-    struct rm_merge_column *of_job = has_other ? column_of(merge, node, kind + 1) : NULL;
+    bool counts = has_other && merge->nodes[node].node.has_job != 0;
+    struct rm_merge_column *of_job = counts ? column_of(merge, node, kind + 1) : NULL;
     return of_job != NULL && of_job->parts > 0 ? of_job : column_of(merge, node, kind);
 }
 
@@ -524,7 +525,9 @@ static void add_statistics_of(struct rm_merge *merge, const struct rm_merge_inpu
         statistics.source = rm_merge_keep(merge, statistics.source);
     }
     if (kind->is_of_host) {
-        append_statistics(column, &statistics, input->order[node_index]);
+        const struct rm_merge_place *place = &input->places[node_index];
+        append_statistics(column, &statistics,
+                          kind->is_of_job ? place->job_order : place->host_order);
         return;
     }
     if (is_mean_of_processes(kind) && parts > 1) { /* a sum again */
@@ -533,17 +536,36 @@ static void add_statistics_of(struct rm_merge *merge, const struct rm_merge_inpu
     add_statistics(column, &statistics, parts);
 }
 
+/* The kind that a figure of a node of an input is added to: the job's where its monitor observed
+ * the processes.  UINT32_MAX: none, another input has it. */
+static uint32_t kind_on(const struct rm_merge *merge, const struct rm_merge_input *input,
+                        size_t node_index, uint32_t kind_index)
+{
+    const resmon_run_node *from = &input->nodes[node_index];
+    const struct rm_merge_place *place = &input->places[node_index];
+    const struct rm_merge_kind *kind = &merge->kinds[kind_index];
+    if (!can_be_of_job(kind->metric)) {
+        return !kind->is_of_host || place->is_host ? kind_index : UINT32_MAX;
+    }
+    if (from->has_job != 0) {
+        return place->is_job ? kind_index + 1 : UINT32_MAX;
+    }
+    return from->ranks > 0 ? kind_index : UINT32_MAX; /* a monitor that saw no process */
+}
+
 /* A column of a run, or of a node of a merged one.  False: no memory. */
 static bool add_column(struct rm_merge *merge, const struct rm_merge_input *input,
                        size_t node_index, uint32_t kind_index, const struct devices *devices)
 {
+    kind_index = kind_on(merge, input, node_index, kind_index);
+    if (kind_index == UINT32_MAX) {
+        return true;
+    }
     const resmon_run_node *from = &input->nodes[node_index];
-    bool is_of_job = from->has_job != 0 && can_be_of_job(merge->kinds[kind_index].metric);
-    kind_index += is_of_job ? 1 : 0;
     const struct rm_merge_kind *kind = &merge->kinds[kind_index];
-    uint32_t node_of = input->node_of[node_index];
+    uint32_t node_of = input->places[node_index].node;
     const struct rm_merge_node *node = &merge->nodes[node_of];
-    bool is_host = kind->is_of_host && input->is_merged;
+    bool is_host = kind->is_of_host && !kind->is_of_job && input->is_merged;
     int64_t start_ns = input->start_ns + (is_host ? from->host_start_ns : from->start_ns);
     int64_t end_ns = start_ns + (is_host ? from->host_duration_ns : from->duration_ns);
     struct rows rows = {
@@ -556,9 +578,6 @@ static bool add_column(struct rm_merge *merge, const struct rm_merge_input *inpu
         .width_ns = merge->width_ns,
         .span = span_of(merge->width_ns, start_ns, end_ns),
     };
-    if (kind->is_of_host && !input->is_host_of[node_index]) {
-        return true;
-    }
     struct rm_merge_column *column = column_of(merge, node_of, kind_index);
     column = column != NULL ? column : new_column(merge, node_of, kind_index);
     struct rm_grid_cell *cells = work_cells(merge, rows.span.count);
@@ -776,7 +795,7 @@ bool rm_merge_cells_add(struct rm_merge *merge, const struct rm_merge_input *inp
         const resmon_run_node *node = &input->nodes[i];
         int64_t from_ns = input->start_ns + node->start_ns;
         if (node->duration_ns >= 0 &&
-            !widen_node(merge, &merge->nodes[input->node_of[i]],
+            !widen_node(merge, &merge->nodes[input->places[i].node],
                         span_of(merge->width_ns, from_ns, from_ns + node->duration_ns))) {
             return false;
         }

@@ -61,13 +61,15 @@ static int badness(const char *state)
     return found;
 }
 
-/* Drops the machine's metrics of a node: another run has better ones. */
-static void forget_host(struct rm_merge *merge, struct rm_merge_node *node)
+/* Drops the metrics of a node that the machine has, or all processes of the job: another run has
+ * better ones. */
+static void forget(struct rm_merge *merge, struct rm_merge_node *node, bool is_of_job)
 {
     struct rm_merge_column *column;
     for (uint32_t i = node->column_1; i > 0; i = column->next_1) {
         column = &merge->columns[i - 1];
-        if (merge->kinds[column->kind].is_of_host) {
+        const struct rm_merge_kind *kind = &merge->kinds[column->kind];
+        if (kind->is_of_host && kind->is_of_job == is_of_job) {
             rm_free(column->cells);
             column->cells = NULL;
             column->parts = 0;
@@ -99,7 +101,7 @@ static bool take_watch(struct rm_merge *merge, struct rm_merge_node *node,
         return false;
     }
     if (is_beside) {
-        forget_host(merge, node);
+        forget(merge, node, false);
         node->watch_count = 0;
     }
     int64_t end_ns = own->host_start_ns + own->host_duration_ns;
@@ -110,6 +112,29 @@ static bool take_watch(struct rm_merge *merge, struct rm_merge_node *node,
         (is_first || watch.to_ns > end_ns ? watch.to_ns : end_ns) - own->host_start_ns;
     node->watches[node->watch_count++] = watch;
     return true;
+}
+
+/* The same of monitors of the job, or of a merged run that has their metrics. */
+static void take_job(struct rm_merge *merge, struct rm_merge_node *node,
+                     struct rm_merge_place *place, const resmon_run_node *more, bool is_merged)
+{
+    const struct rm_merge_watch watch = {more->start_ns, more->start_ns + more->duration_ns};
+    struct rm_merge_watch *own = &node->of_job;
+    bool is_beside = node->has_job && own->from_ns < watch.to_ns && watch.from_ns < own->to_ns;
+    bool is_better = watch.to_ns - watch.from_ns > own->to_ns - own->from_ns;
+    if (more->has_job == 0 || (is_beside && !is_better)) {
+        return;
+    }
+    if (is_beside) {
+        forget(merge, node, true);
+    }
+    bool is_alone = is_beside || !node->has_job;
+    place->is_job = true;
+    place->job_order = is_alone ? 0 : watch.from_ns >= own->to_ns ? 1 : -1;
+    own->from_ns = is_alone || watch.from_ns < own->from_ns ? watch.from_ns : own->from_ns;
+    own->to_ns = is_alone || watch.to_ns > own->to_ns ? watch.to_ns : own->to_ns;
+    node->has_job = true;
+    node->is_settled |= is_merged;
 }
 
 static void take_span(resmon_run_node *node, const resmon_run_node *more)
@@ -206,15 +231,17 @@ static int order_of(const resmon_run_node *node, const resmon_run_node *more)
 static bool add_node(struct rm_merge *merge, struct rm_merge_input *input, size_t i)
 {
     resmon_run_node more = input->nodes[i];
-    input->node_of[i] = node_named(merge, more.name);
-    if (input->node_of[i] == UINT32_MAX) {
+    struct rm_merge_place *place = &input->places[i];
+    place->node = node_named(merge, more.name);
+    if (place->node == UINT32_MAX) {
         return false;
     }
     more.start_ns += input->start_ns;
     more.host_start_ns += input->start_ns;
-    struct rm_merge_node *node = &merge->nodes[input->node_of[i]];
-    input->order[i] = order_of(&node->node, &more);
-    input->is_host_of[i] = take_watch(merge, node, &more);
+    struct rm_merge_node *node = &merge->nodes[place->node];
+    place->host_order = order_of(&node->node, &more);
+    place->is_host = take_watch(merge, node, &more);
+    take_job(merge, node, place, &more, input->is_merged);
     take_node(merge, &node->node, &more);
     return true;
 }
@@ -291,6 +318,13 @@ static bool is_of_machine(const struct resmon_run *run)
            ((uint64_t)domains & (RESMON_DOMAIN_PROCESS | RESMON_DOMAIN_TREE)) == 0;
 }
 
+/* A monitor of the job that saw a process of it: in a pid namespace of its own it sees none. */
+static bool has_processes_of_job(const struct resmon_run *run)
+{
+    const resmon_column *processes = rm_run_statistics_of(run, RM_TREE_PROCESSES, NULL);
+    return rm_run_is_of_job(run) && processes != NULL && processes->max > 0.0;
+}
+
 static resmon_run_node node_of_run(const struct resmon_run *run)
 {
     bool is_of_host = rm_run_reports_host(run);
@@ -303,7 +337,7 @@ static resmon_run_node node_of_run(const struct resmon_run *run)
         .host_duration_ns = is_of_host ? run->info.duration_ns : -1,
         .clock_error_ns = lesser_error(run),
         .ranks = is_of_machine(run) ? 0 : 1,
-        .has_job = rm_run_is_of_job(run),
+        .has_job = has_processes_of_job(run),
         .cpus = rm_run_fact_number(run, "machine", "cpus"),
         .memory_bytes = rm_run_fact_number(run, "machine", "memory_bytes"),
         .allotted_cpus = rm_run_fact_number(run, "job", "node_cpus"),
@@ -411,7 +445,7 @@ static bool add_rank(struct rm_merge *merge, const struct rm_merge_input *input,
         return false;
     }
     *rank = *from;
-    rank->node = input->node_of[from->node];
+    rank->node = input->places[from->node].node;
     rank->start_ns += input->start_ns;
     rank->name = rm_merge_keep(merge, from->name);
     rank->state = rm_merge_keep(merge, from->state);
@@ -503,15 +537,29 @@ resmon_status rm_merge_add(struct rm_merge *merge, const struct resmon_run *run)
     if (status != RESMON_OK) {
         return status;
     }
-    input.node_of = rm_alloc(input.node_count, sizeof *input.node_of);
-    input.is_host_of = rm_alloc(input.node_count, sizeof *input.is_host_of);
-    input.order = rm_alloc(input.node_count, sizeof *input.order);
-    bool is_added = input.node_of != NULL && input.is_host_of != NULL && input.order != NULL &&
-                    add_input(merge, &input);
-    rm_free(input.node_of);
-    rm_free(input.is_host_of);
-    rm_free(input.order);
+    input.places = rm_alloc(input.node_count, sizeof *input.places);
+    bool is_added = input.places != NULL && add_input(merge, &input);
+    rm_free(input.places);
     return is_added ? RESMON_OK : out_of_memory();
+}
+
+#define SLACK_NS (2 * RM_NS_PER_S) /* between the start of a rank and that of the monitor */
+
+/* Whether the monitor of the job observed all ranks of its node, from begin to end. */
+static void judge_jobs(struct rm_merge *merge)
+{
+    for (size_t i = 0; i < merge->node_count; i++) {
+        merge->nodes[i].node.has_job = merge->nodes[i].has_job;
+    }
+    for (size_t i = 0; i < merge->rank_count; i++) {
+        const resmon_run_rank *rank = &merge->ranks[i];
+        struct rm_merge_node *node = &merge->nodes[rank->node];
+        bool is_inside = rank->start_ns >= node->of_job.from_ns - SLACK_NS &&
+                         rank->start_ns + rank->duration_ns <= node->of_job.to_ns + SLACK_NS;
+        if (!is_inside && !node->is_settled) {
+            node->node.has_job = 0;
+        }
+    }
 }
 
 resmon_status rm_merge_make(struct rm_merge *merge, struct resmon_run **ret_run)
@@ -520,6 +568,7 @@ resmon_status rm_merge_make(struct rm_merge *merge, struct resmon_run **ret_run)
         return rm_error(RESMON_ESTATE, "there is no run to merge");
     }
     rm_merge_cells_fit(merge);
+    judge_jobs(merge);
     struct resmon_run *run = rm_run_new();
     if (run == NULL || !rm_merge_fill(merge, run)) {
         rm_run_free(run);

@@ -264,21 +264,8 @@ static void find_times(struct making *making)
     }
 }
 
-static bool has_columns_of_job(const struct rm_merge *merge, const struct rm_merge_node *node)
+static void put_node(struct making *making, const resmon_run_node *from)
 {
-    const struct rm_merge_column *column;
-    for (uint32_t i_1 = node->column_1; i_1 > 0; i_1 = column->next_1) {
-        column = &merge->columns[i_1 - 1];
-        if (merge->kinds[column->kind].is_of_job && column->parts > 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
-static void put_node(struct making *making, const struct rm_merge_node *merged)
-{
-    const resmon_run_node *from = &merged->node;
     struct resmon_run *run = making->run;
     resmon_run_node *node = &run->nodes[run->node_count++];
     *node = *from;
@@ -289,7 +276,6 @@ static void put_node(struct making *making, const struct rm_merge_node *merged)
     node->cpu_model = copy(run, from->cpu_model);
     node->gpu_model = copy(run, from->gpu_model);
     node->kernel = copy(run, from->kernel);
-    node->has_job = has_columns_of_job(making->merge, merged);
 }
 
 static void put_rank(struct making *making, const resmon_run_rank *from)
@@ -311,7 +297,7 @@ static void put_nodes_and_ranks(struct making *making)
     run->nodes = rm_arena_alloc(&run->strings, merge->node_count, sizeof *run->nodes);
     run->ranks = rm_arena_alloc(&run->strings, merge->rank_count, sizeof *run->ranks);
     for (size_t i = 0; i < merge->node_count && run->nodes != NULL; i++) {
-        put_node(making, &merge->nodes[making->nodes[i]]);
+        put_node(making, &merge->nodes[making->nodes[i]].node);
     }
     for (size_t i = 0; i < merge->rank_count && run->ranks != NULL; i++) {
         put_rank(making, &merge->ranks[making->ranks[i]]);

@@ -33,8 +33,7 @@ struct rm_merge_kind {
     bool is_counter;
     bool is_of_host; /* measured once on a node, not by each process */
     /* Of the tree: as the monitor of the job measured it for all of the job's processes on a node.
-     * The kind before this one is the same metric as the processes measured it, each for itself;
-     * on a node that has both, the monitor's counts. */
+     * The kind before this one is the same metric as the processes measured it, each for itself. */
     bool is_of_job;
 };
 
@@ -80,8 +79,10 @@ struct rm_merge_node {
     resmon_run_node node;
     struct rm_merge_watch watches[RM_MERGE_WATCHES];
     size_t watch_count;
-    struct rm_grid_span span; /* of the cells of its columns */
-    uint32_t column_1;        /* the first of its columns: index + 1; 0: none */
+    struct rm_merge_watch of_job; /* the time in which monitors observed the job's processes */
+    bool has_job, is_settled;     /* there is one; it is of a merged run, which has nothing else */
+    struct rm_grid_span span;     /* of the cells of its columns */
+    uint32_t column_1;            /* the first of its columns: index + 1; 0: none */
 };
 
 /* The wall time of a rank in a scope. */
@@ -137,6 +138,14 @@ struct rm_merge {
     size_t work_room;
 };
 
+/* What is taken of a node of an input, and when: its time is before (-1), after (1) or between (0)
+ * the times that the merge has already. */
+struct rm_merge_place {
+    uint32_t node;        /* index of rm_merge.nodes */
+    bool is_host, is_job; /* metrics of the machine, and of all processes of the job, are taken */
+    int host_order, job_order;
+};
+
 /* A run while it is added: the nodes and ranks of a merged run; of another run, one of each. */
 struct rm_merge_input {
     const struct resmon_run *run;
@@ -146,9 +155,7 @@ struct rm_merge_input {
     const resmon_run_rank *ranks;
     size_t rank_count;
     bool is_merged;
-    uint32_t *node_of; /* by node: index of rm_merge.nodes */
-    bool *is_host_of;  /* by node: the machine's metrics are taken from this run */
-    int *order;        /* by node: order relative to the times already merged: -1, 0, 1 */
+    struct rm_merge_place *places; /* by node */
 };
 
 /** A copy of a text in the merge's memory, cleaned as all texts of a run; "": no memory, which
@@ -185,7 +192,7 @@ void rm_merge_divide(resmon_column *sum, double count);
 /** The columns of all nodes of the input, which were added.  False: no memory. */
 bool rm_merge_cells_add(struct rm_merge *merge, const struct rm_merge_input *input);
 
-/** The column of a kind on a node, of the job's monitor if there is one; NULL: no run had it. */
+/** The column of a kind on a node, of the job's monitor if it counts; NULL: no run had it. */
 struct rm_merge_column *rm_merge_column_of(const struct rm_merge *merge, uint32_t node,
                                            uint32_t kind);
 

@@ -64,7 +64,7 @@ resmon_status rm_collect_open(struct rm_collect *collect, const struct rm_collec
     }
     if (collect->is_group &&
         (collector->domain & (RESMON_DOMAIN_PROCESS | RM_DOMAIN_COUNTERS)) != 0) {
-        return rm_error(RESMON_ENOTSUP, "a cgroup is observed, not one process");
+        return rm_error(RESMON_ENOTSUP, "a group of processes is observed, not one process");
     }
     return collector->open(collect, state);
 }
@@ -266,11 +266,16 @@ resmon_status rm_collect_init_job(struct rm_collect *collect, const char *fs_roo
     return RESMON_OK;
 }
 
+/* Once in a sample: several collectors ask. */
 resmon_status rm_collect_list_group(struct rm_collect *collect)
 {
-    resmon_status status = rm_members_read(&collect->members, &collect->group, &collect->root,
-                                           &collect->scratch, rm_clock_monotonic_ns());
-    return status == RESMON_ENOENT ? rm_error(RESMON_ESRCH, "the cgroup was removed") : status;
+    if (collect->listed_ns == 0 || collect->listed_ns != collect->now_ns) {
+        collect->listed = rm_members_read(&collect->members, &collect->group, &collect->root,
+                                          &collect->scratch, rm_clock_monotonic_ns());
+        collect->listed_ns = collect->now_ns;
+    }
+    return collect->listed == RESMON_ENOENT ? rm_error(RESMON_ESRCH, "the cgroup was removed")
+                                            : collect->listed;
 }
 
 /* PROC_PID_INIT_INO of the kernel's include/linux/proc_ns.h */

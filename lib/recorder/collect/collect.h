@@ -146,6 +146,8 @@ struct rm_collect {
     char group_name[RM_FILE_PATH_BYTES]; /* path of the cgroup, or "job 4711" */
     double job_bytes;          /* the job's memory limit on this host; NaN: none, or not known */
     struct rm_members members; /* of the observed group, at the last look */
+    int64_t listed_ns;         /* the sample of that look; 0: none */
+    resmon_status listed;      /* its status */
     struct rm_capacity capacity;
     struct rm_cpu_model cpu;
     struct rm_host host;          /* the host, and the observed program */

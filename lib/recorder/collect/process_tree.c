@@ -534,6 +534,7 @@ static bool visit_process(void *context, const char *name)
 static resmon_status find_group_members(struct rm_process_tree *tree, struct rm_collect *collect)
 {
     resmon_status status = rm_collect_list_group(collect);
+    tree->seen_changes = collect->members.changes;
     tree->has_missed = status != RESMON_OK;
     if (status != RESMON_OK && status != RESMON_ENOMEM) {
         return status; /* a failed reading does not mean that a member has left */
@@ -803,7 +804,8 @@ static resmon_status find_new(struct rm_process_tree *tree, struct rm_collect *c
         add_born(tree, collect);
     }
     if (collect->is_group) {
-        has_news = has_news || rm_members_are_due(&collect->members, rm_clock_monotonic_ns());
+        has_news = has_news || collect->members.changes != tree->seen_changes ||
+                   rm_members_are_due(&collect->members, rm_clock_monotonic_ns());
         return has_news || has_ended ? find_group_members(tree, collect) : RESMON_OK;
     }
     if (has_news) {

@@ -98,9 +98,10 @@ struct rm_process_tree {
     bool lists_fds; /* the kernel does not show the number of descriptors as the directory's size */
     uint64_t io_found; /* bit f: io[f] of at least one member could be read */
     struct rm_file loadavg;
-    uint64_t newest_pid; /* of the machine at the last search; unchanged: no new process */
-    uint64_t task_count; /* number of threads; unchanged: no new thread */
-    double carried_s;    /* CPU time of uncounted members */
+    uint64_t seen_changes; /* of the observed group's members */
+    uint64_t newest_pid;   /* of the machine at the last search; unchanged: no new process */
+    uint64_t task_count;   /* number of threads; unchanged: no new thread */
+    double carried_s;      /* CPU time of uncounted members */
     double carried_io[RM_TREE_IO_FIELDS];
     double exited, uncounted;
 };

@@ -153,9 +153,11 @@ static void put_tags(struct rm_buffer *body, const struct rm_mlflow_plan *plan)
     for (size_t i = 0; i < run->node_count && i < MOST_NODE_TAGS; i++) {
         put_node_tag(body, (int64_t)i, "", run->nodes[i].name);
     }
-    for (size_t i = 0; i < run->fact_count; i++) { /* labels that users gave the run */
+    size_t labels = 0; /* that users gave the run */
+    for (size_t i = 0; i < run->fact_count && labels < RM_OPTION_LABELS_MOST; i++) {
         if (strcmp(run->facts[i].group, RM_FACT_LABELS) == 0) {
             put_pair(body, run->facts[i].key, run->facts[i].value);
+            labels++;
         }
     }
     if (plan->scopes_left_out > 0) {

@@ -2,6 +2,7 @@
 """What the profilers of line_profiler and memory_profiler share: decorator, add_function(), scripts without an import."""
 import builtins
 import functools
+import inspect
 import os
 import runpy
 import sys
@@ -11,15 +12,21 @@ import warnings
 from ..errors import ArgumentTypeError
 
 
+_STUB = "<resmon>"  # the file of the code that _handed_over() gives a function
+
+
 def _handed_over(function, wrapped):
-    """Makes all calls of a function calls of another one, whoever has a reference to it."""
+    """Makes all calls of a function calls of another one, whoever has a reference to it; it stays a coroutine or generator."""
     # A function's code has as many free variables as its closure has cells.
-    names = ", ".join(function.__code__.co_freevars)
+    names, flags = ", ".join(function.__code__.co_freevars), function.__code__.co_flags
     use = f"  if 0: ({names},)\n" if names else ""
-    source = f"def outer({names}):\n def inner(*args, **kwargs):\n{use}  return '@'(*args, **kwargs)\n"
+    is_awaited, is_generator = flags & inspect.CO_COROUTINE, flags & inspect.CO_GENERATOR
+    call = f"{'await ' if is_awaited else 'yield from ' if is_generator else ''}'@'(*_resmon_args, **_resmon_kwargs)"
+    source = (f"def outer({names}):\n {'async ' if is_awaited else ''}def inner(*_resmon_args, **_resmon_kwargs):\n{use}"
+              f"  return ({call})\n")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # "'str' object is not callable": it is replaced
-        module = compile(source, "<resmon>", "exec")
+        module = compile(source, _STUB, "exec")
     outer = next(const for const in module.co_consts if isinstance(const, types.CodeType))
     code = next(const for const in outer.co_consts if isinstance(const, types.CodeType))
     function.__code__ = code.replace(co_consts=tuple(wrapped if const == "@" else const for const in code.co_consts),
@@ -39,6 +46,8 @@ class Profiler:
         for function in functions:
             self.add_function(function)
 
+    _table: type  # of a function
+
     @staticmethod
     def _decorate(function):
         """profile_lines() or profile_memory()"""
@@ -57,8 +66,9 @@ class Profiler:
             return function
         if isinstance(function, types.MethodType):
             return types.MethodType(self(function.__func__), function.__self__)
-        if any(getattr(function, "lines", None) is table for table in self.tables):
-            return function  # it is profiled already
+        if isinstance(getattr(function, "lines", None), self._table):  # it is profiled already
+            self._keep(function, function.lines)
+            return function
         if isinstance(function, (functools.partial, functools.partialmethod)):
             return type(function)(self(function.func), *function.args, **function.keywords)
         try:
@@ -76,21 +86,23 @@ class Profiler:
             return
         if not isinstance(function, types.FunctionType):
             raise ArgumentTypeError(f"add_function() needs a function written in Python, not {function!r}")
-        if any(getattr(function, "lines", None) is table for table in self.tables):
+        if isinstance(getattr(function, "lines", None), self._table):  # it is profiled already, by whomever
+            self._keep(function, function.lines)
             return
         inner = types.FunctionType(function.__code__, function.__globals__, function.__name__, function.__defaults__,
                                    function.__closure__)
+        inner.__dict__.update(function.__dict__)
         inner.__kwdefaults__, inner.__qualname__ = function.__kwdefaults__, function.__qualname__
         wrapped = self._decorate(inner)
         _handed_over(function, wrapped)
-        function.lines = wrapped.lines
+        function.__wrapped__, function.lines = inner, wrapped.lines
         self._keep(function, wrapped.lines)
 
     add_class = add_function
 
     def _keep(self, function, table):
-        self.functions.append(function)
         if not any(table is own for own in self.tables):
+            self.functions.append(function)
             self.tables.append(table)
 
     def add_module(self, module):

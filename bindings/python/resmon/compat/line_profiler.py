@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: MIT
 """line_profiler: profile, LineProfiler, LineStats, load_stats; for kernprof -lv, ``python3 -m resmon.compat.line_profiler``.
 
-Differences: recursion does not count time twice, and functions are profiled in every call: enable() and disable() only
-count. LineStats are of line_profiler if it is installed, so that ``python3 -m line_profiler FILE.lprof`` reads them.
+Differences: recursion does not count time twice; functions are profiled in every call, and enable() and disable() only
+count; several profilers of a function share its table; a call of a function of add_function() takes three levels of the
+recursion limit. LineStats are of line_profiler if it is installed, so that ``python3 -m line_profiler FILE.lprof`` reads them.
 """
 import pickle
 from typing import NamedTuple
 
-from ..lines import print_lines, profile_lines
+from ..lines import LineTimes, print_lines, profile_lines
 from ._profiler import Profiler, run_script
 
 __all__ = ["LineProfiler", "LineStats", "load_stats", "print_lines", "profile"]
@@ -33,7 +34,7 @@ def load_stats(filename):
 class LineProfiler(Profiler):
     """A decorator; ``print_stats()`` prints the tables of its functions."""
 
-    _decorate = staticmethod(profile_lines)
+    _decorate, _table = staticmethod(profile_lines), LineTimes
 
     def get_stats(self):
         """Returns what was measured so far."""

@@ -12,7 +12,7 @@ import os
 import time
 
 from . import OwnMonitor
-from ..lines import profile_memory
+from ..lines import LineMemory, profile_memory
 from ..watch import Watch
 from ._profiler import Profiler, run_script
 
@@ -24,7 +24,7 @@ _MIB = float(1 << 20)
 class LineProfiler(Profiler):
     """A decorator; ``show_results()`` prints the tables of its functions."""
 
-    _decorate = staticmethod(profile_memory)
+    _decorate, _table = staticmethod(profile_memory), LineMemory
 
     def __init__(self, *functions, **_options):
         super().__init__(*functions)
