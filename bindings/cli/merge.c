@@ -42,28 +42,27 @@ static void *load(void *context)
     return NULL;
 }
 
-/* Loads as many files as there are CPUs, from `first` on.  The last file, and a file for which no
- * thread can be created, are loaded by this thread. */
-static size_t load_some(const struct cli_job_files *files, size_t first,
-                        struct loading loadings[MOST_AT_ONCE])
+/* Starts to load as many files as there are CPUs, from `first` on. */
+static size_t begin_some(const struct cli_job_files *files, size_t first, struct loading *loadings)
 {
     long cpus = sysconf(_SC_NPROCESSORS_ONLN);
     size_t most = cpus < 1 ? 1 : cpus < MOST_AT_ONCE ? (size_t)cpus : MOST_AT_ONCE;
     size_t count = files->count - first < most ? files->count - first : most;
     for (size_t i = 0; i < count; i++) {
         loadings[i] = (struct loading){.path = files->paths[first + i]};
-        loadings[i].has_thread =
-            i + 1 < count && pthread_create(&loadings[i].thread, NULL, load, &loadings[i]) == 0;
-        if (!loadings[i].has_thread) {
-            (void)load(&loadings[i]);
-        }
-    }
-    for (size_t i = 0; i < count; i++) {
-        if (loadings[i].has_thread) {
-            (void)pthread_join(loadings[i].thread, NULL);
-        }
+        loadings[i].has_thread = pthread_create(&loadings[i].thread, NULL, load, &loadings[i]) == 0;
     }
     return count;
+}
+
+/* A file for which no thread could be created is loaded by this one. */
+static void end_loading(struct loading *loading)
+{
+    if (loading->has_thread) {
+        (void)pthread_join(loading->thread, NULL);
+    } else {
+        (void)load(loading);
+    }
 }
 
 /* ---- merging -------------------------------------------------------------------------------- */
@@ -103,18 +102,27 @@ static bool add(struct merging *merging, struct loading *loading, bool is_merged
     return loading->status != RESMON_ENOMEM;
 }
 
-/* Adds either the merged runs, or the others. */
+/* Adds either the merged runs, or the others; the next files are loaded meanwhile. */
 static bool add_files(struct merging *merging, const struct cli_job_files *files, bool is_merged)
 {
-    struct loading *loadings = cli_grow(NULL, MOST_AT_ONCE * sizeof *loadings);
+    struct loading *loadings = cli_grow(NULL, 2 * MOST_AT_ONCE * sizeof *loadings);
+    struct loading *now = loadings, *next = loadings + MOST_AT_ONCE;
     bool is_well = true;
-    for (size_t first = 0; first < files->count && is_well;) {
-        size_t count = load_some(files, first, loadings);
+    size_t count = begin_some(files, 0, now);
+    for (size_t begun = count; count > 0;) {
         for (size_t i = 0; i < count; i++) {
-            is_well = is_well && add(merging, &loadings[i], is_merged);
-            resmon_run_free(loadings[i].run);
+            end_loading(&now[i]);
         }
-        first += count;
+        size_t next_count = is_well ? begin_some(files, begun, next) : 0;
+        for (size_t i = 0; i < count; i++) {
+            is_well = is_well && add(merging, &now[i], is_merged);
+            resmon_run_free(now[i].run);
+        }
+        begun += next_count;
+        count = next_count;
+        struct loading *added = now;
+        now = next;
+        next = added;
     }
     free(loadings);
     return is_well;

@@ -277,6 +277,22 @@ def test_perfmon_of_a_run():
     assert "memory_bw" not in host
 
 
+def test_perfmon_memory_bandwidth():
+    """What perfmon has by offcore responses: the memory of both kinds of sockets; a proxy where there are none."""
+    def with_metrics(*names):
+        def change(content):
+            del content["summary"]
+            shape = content["columns"][0] | {"unit": "B/s", "kind": "gauge", "level": "tree", "source": "perf"}
+            rows = len(content["series"]["samples"])
+            for i, name in enumerate(names):
+                content["columns"].append(shape | {"metric": f"perf.mem.{name}_bandwidth"})
+                values = [None] + [1e9 * (i + 1) + row for row in range(1, rows)]
+                content["series"]["columns"].append(dict.fromkeys(("mean", "min", "max", "last"), values))
+        return formats.write([merged_run(change)], "perfmon")["n1"]["memory_bw"]
+    assert with_metrics("local", "remote", "read")[:2] == [None, 3000000002]
+    assert with_metrics("read", "local")[:2] == [None, 1000000001]
+
+
 def node_of_job(index, factor=1):
     """The run on a node of a job, with other values of its energy."""
     def change(content):

@@ -271,6 +271,15 @@ def _memory_percent(run):
     return [None if value is None else 100.0 * value / memory for value in rss]
 
 
+def _memory_bandwidth(run):
+    """Returns what cores read from the memory of their own and of other sockets, as perfmon does; else what missed the L3."""
+    local, remote, missed = (values_of(run, Field("memory_bw", f"perf.mem.{name}_bandwidth", "B/s", SHARE, "node"))
+                             for name in ("local", "remote", "read"))
+    if local is None or remote is None:
+        return missed
+    return [None if None in values else sum(values) for values in zip(local, remote)]
+
+
 def _host_values(run):
     """Returns {name of a field: values} of what the run has."""
     fields = (*FIELDS, MEMORY_BW, *map(_rapl, instances(run, _ENERGY)))
@@ -278,6 +287,8 @@ def _host_values(run):
     columns.update((field.name, _sum_of_ports(run, field)) for field in PORTS)
     if columns["memory_percent"] is None:
         columns["memory_percent"] = _memory_percent(run)
+    if columns["memory_bw"] is None:
+        columns["memory_bw"] = _memory_bandwidth(run)
     return {name: values for name, values in columns.items() if values}
 
 
