@@ -35,6 +35,8 @@ typedef struct resmon_emissions_options {
 
 /**
  * Appends a line for the run.
+ * Its columns run_id and experiment_id are the run's labels of these names; without them, a random
+ * UUID and the id of the batch job.
  * Several processes may append to one file: each line is whole.  A file with another header is
  * kept; the line goes to PATH.1, or the next number that fits.  A full disk leaves the file
  * unchanged.

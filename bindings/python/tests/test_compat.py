@@ -2,6 +2,7 @@
 """The names of older tools: the same script, with the import changed, gives the same answers or better ones."""
 import asyncio
 import csv
+import dataclasses
 import functools
 import inspect
 import io
@@ -97,7 +98,9 @@ def test_emissions_tracker(tmp_path):
     burned(0.2)
     assert tracker.flush() >= 0
     kilograms = tracker.stop()
-    row, = rows_of(tmp_path / "emissions.csv")
+    assert tracker.stop() == tracker.flush() == kilograms
+    flushed, row = rows_of(tmp_path / "emissions.csv")
+    assert flushed["run_id"] == row["run_id"] == tracker.run_id and float(flushed["emissions"]) <= kilograms
     assert kilograms == tracker.final_emissions > 0
     assert float(row["emissions"]) == pytest.approx(kilograms, rel=1e-6)
     assert row["country_iso_code"] == "FRA" and row["project_name"] == "p" and len(row) == 38
@@ -221,6 +224,56 @@ def test_tasks_and_figures(tmp_path):
     assert 0.25 < second.duration < took + 0.05
     with pytest.raises(TypeError, match="foo"):
         EmissionsTracker(foo=1)
+    with pytest.warns(UserWarning, match="force_cpu_power is ignored"):
+        EmissionsTracker(force_cpu_power=120)
+
+
+class Handler:
+    """An output handler, as users write them for codecarbon."""
+
+    def __init__(self):
+        self.said = []
+
+    def out(self, total, delta):
+        self.said.append((dataclasses.asdict(total), delta.emissions))
+
+    def task_out(self, data, experiment_name):
+        self.said.append((experiment_name, [task.task_name for task in data]))
+
+    def exit(self):
+        self.said.append("exit")
+
+
+def test_handlers_and_tasks(tmp_path):
+    from resmon.compat.codecarbon import OutputMethod, TaskEmissionsTracker, track_task_emissions
+    handler = Handler()
+    tracker = EmissionsTracker(output_dir=str(tmp_path), country_iso_code="FRA", experiment_id="e7", experiment_name="first",
+                               output_handlers=[handler], save_to_logger=True, logging_logger=handler)
+    assert tracker.stop() is None and tracker.flush() is None  # it has not begun
+
+    @track_task_emissions(tracker=tracker, task_name="load")
+    def load():
+        burned(0.05)
+        return 3
+
+    assert load() == 3
+    with TaskEmissionsTracker("train", tracker):
+        burned(0.05)
+    tracker.flush()
+    tracker.start_task("open")  # ended by stop()
+    kilograms = tracker.stop()
+    assert len(handler.said) == 10  # each of two: out and task_out twice, exit
+    (first, grown), (_, names), (last, rest) = handler.said[0], handler.said[1], handler.said[4]
+    assert names == ["load", "train"] and handler.said[-1] == "exit" and handler.said[5] == ("first", ["load", "train", "open"])
+    assert grown == first["emissions"] and last["emissions"] == kilograms
+    assert grown + rest == pytest.approx(kilograms) and last["experiment_id"] == "e7" and last["run_id"] == tracker.run_id
+    tasks = rows_of(tmp_path / f"emissions_first_{tracker.run_id}.csv")
+    assert [task["task_name"] for task in tasks] == ["load", "train", "open"] and float(tasks[0]["emissions"]) > 0
+    assert [row["experiment_id"] for row in rows_of(tmp_path / "emissions.csv")] == ["e7", "e7"]
+    quiet = EmissionsTracker(output_dir=str(tmp_path / "none"), output_methods=[OutputMethod.LOGGER], logging_logger=handler)
+    with quiet:
+        pass
+    assert not (tmp_path / "none").exists() and quiet.get_detected_hardware()["cpu_count"] == os.cpu_count()
 
 
 # ---- line_profiler ----------------------------------------------------------------------------------

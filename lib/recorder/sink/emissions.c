@@ -144,6 +144,13 @@ static struct use use_of(const struct resmon_run *run, const resmon_energy *ener
     return is_process ? process : machine;
 }
 
+/* A label that the run was given. */
+static const char *label_or(const struct resmon_run *run, const char *name, const char *otherwise)
+{
+    const char *label = rm_run_fact_text(run, RM_FACT_LABELS, name);
+    return label[0] != '\0' ? label : otherwise;
+}
+
 struct cell {
     const char *column;
     const char *text; /* NULL: the cell has the number */
@@ -181,8 +188,8 @@ static void put_cells(struct rm_buffer *heading, struct rm_buffer *line,
     const struct cell cells[] = {
         {"timestamp", texts.timestamp, 0},
         {"project_name", name[0] != '\0' ? name : "resmon", 0},
-        {"run_id", texts.run_id, 0},
-        {"experiment_id", rm_run_fact_text(run, "job", "id"), 0},
+        {"run_id", label_or(run, "run_id", texts.run_id), 0},
+        {"experiment_id", label_or(run, "experiment_id", rm_run_fact_text(run, "job", "id")), 0},
         {"duration", NULL, s},
         {"emissions", NULL, use.emissions_kg},
         {"emissions_rate", NULL, use.emissions_kg / s},

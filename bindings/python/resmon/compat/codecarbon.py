@@ -1,36 +1,55 @@
 # SPDX-License-Identifier: MIT
-"""codecarbon: EmissionsTracker, OfflineEmissionsTracker, track_emissions.
+"""codecarbon: EmissionsTracker, OfflineEmissionsTracker, track_emissions, track_task_emissions, TaskEmissionsTracker, OutputMethod.
 
-Differences: counters are read without root if they are readable, or there is a reason; start and stop take milliseconds;
-no server is queried for the location of the machine: without country_iso_code or the variables of codecarbon, it is the
-world average.  Options about servers, loggers and other outputs are accepted and ignored.
+Differences: counters are read without root if they are readable, or there is a reason; without counters, the power of
+the processor follows its load and the number of its cores, and force_cpu_power and force_ram_power are ignored; start
+and stop take milliseconds; no server is queried for the location of the machine: without country_iso_code or the
+variables of codecarbon, it is the world average. Output handlers get out(), task_out() and exit(), at flush() and
+stop(); live_out() is not called. Of output methods there are "csv" and "logger"; options about servers are ignored.
 """
 import csv
+import dataclasses
+import enum
 import functools
 import os
 import platform
 import tempfile
 import time
+import uuid
+from typing import Any
 
 from . import OwnMonitor
-from ..errors import ArgumentTypeError, NotFoundError, StateError
+from ..errors import ArgumentTypeError, NotFoundError, StateError, warn
 from ..results import nearest
 
-__all__ = ["EmissionsTracker", "OfflineEmissionsTracker", "track_emissions"]
+__all__ = ["EmissionsTracker", "OfflineEmissionsTracker", "OutputMethod", "TaskEmissionsTracker", "track_emissions",
+           "track_task_emissions"]
 
 
 # Options of codecarbon 3 that are ignored.
 _IGNORED = frozenset((
     "api_call_interval", "api_endpoint", "api_key", "co2_signal_api_token", "electricitymaps_api_token",
-    "emissions_endpoint", "experiment_id", "experiment_name", "force_cpu_power", "force_mode_cpu_load", "force_ram_power",
-    "gpu_ids", "log_level", "logging_logger", "on_csv_write", "output_handlers", "output_methods", "prometheus_url",
-    "rapl_include_dram", "rapl_prefer_psys", "save_to_api", "save_to_logfire", "save_to_logger", "save_to_prometheus",
-    "allow_multiple_runs", "country_2letter_iso_code", "default_cpu_power", "logger_preamble", "tracking_pid"))
+    "emissions_endpoint", "force_cpu_power", "force_mode_cpu_load", "force_ram_power", "gpu_ids", "log_level", "metadata",
+    "on_csv_write", "prometheus_url", "rapl_include_dram", "rapl_prefer_psys", "save_to_api", "save_to_logfire",
+    "save_to_prometheus", "allow_multiple_runs", "country_2letter_iso_code", "default_cpu_power", "logger_preamble",
+    "tracking_pid"))
 
 
 _OPTIONS = (*_IGNORED, "project_name", "measure_power_secs", "output_dir", "output_file", "save_to_file",
             "tracking_mode", "country_iso_code", "region", "cloud_provider", "cloud_region", "pue", "wue",
-            "force_carbon_intensity_g_co2e_kwh")
+            "force_carbon_intensity_g_co2e_kwh", "experiment_id", "experiment_name", "output_handlers", "output_methods",
+            "save_to_logger", "logging_logger")
+
+
+class OutputMethod(str, enum.Enum):
+    """Where the values go: option ``output_methods``."""
+
+    CSV = "csv"
+    API = "api"
+    LOGGER = "logger"
+    PROMETHEUS = "prometheus"
+    LOGFIRE = "logfire"
+    BOAMPS = "boamps"
 
 
 # Fields of EmissionsData, which are the columns of emissions.csv.
@@ -53,7 +72,10 @@ def _row(run, process):
             return next(csv.DictReader(file))
 
 
-class EmissionsData:
+_Fields: Any = dataclasses.make_dataclass("_Fields", (*_TEXTS, *_NUMBERS))  # for dataclasses.asdict(), which handlers use
+
+
+class EmissionsData(_Fields):
     """The values of a run or task, by codecarbon's names: kg, kWh, W, s, GB (GiB), liters; None: not known."""
 
     def __init__(self, run, process, since=None, seconds=None):
@@ -92,31 +114,59 @@ class EmissionsData:
                 f"duration={self.duration!r})")
 
 
+class TaskEmissionsData:
+    """A task: ``task_name``, and its values as of EmissionsData."""
+
+    def __init__(self, task_name, data):
+        self.task_name = task_name
+        self.__dict__.update(data.values)
+
+    @property
+    def values(self):
+        """All fields, by name."""
+        return dict(self.__dict__)
+
+
 class EmissionsTracker:
     """``start()``, ``stop()`` in kg CO2eq; a context manager; writes a line of emissions.csv."""
 
     def __init__(self, project_name=None, measure_power_secs=15, output_dir=".", output_file="emissions.csv",
                  save_to_file=True, tracking_mode="machine", country_iso_code=None, region=None, cloud_provider=None,
-                 cloud_region=None, pue=None, wue=None, force_carbon_intensity_g_co2e_kwh=None, **ignored):
+                 cloud_region=None, pue=None, wue=None, force_carbon_intensity_g_co2e_kwh=None, experiment_id=None,
+                 experiment_name="base", output_handlers=(), output_methods=None, save_to_logger=False,
+                 logging_logger=None, **ignored):
         place = {"country": country_iso_code, "region": region, "cloud_provider": cloud_provider,
                  "cloud_region": cloud_region, "pue": pue, "wue": wue, "g_per_kwh": force_carbon_intensity_g_co2e_kwh}
-        self._process = tracking_mode == "process"
-        self._path = os.path.join(output_dir or ".", output_file) if save_to_file else None
-        self._interval = min(float(measure_power_secs), 1.0)
-        self._name = project_name or "codecarbon"
-        self._place = {name: value for name, value in place.items() if value is not None}
-        self._monitor = None
         unknown = sorted(set(ignored) - _IGNORED)
         if unknown:
             raise ArgumentTypeError(f"EmissionsTracker has no option {unknown[0]!r}{nearest(unknown[0], _OPTIONS, '')}")
+        forced = next((name for name in ("force_cpu_power", "force_ram_power") if ignored.get(name) is not None), None)
+        if forced:
+            warn(f"EmissionsTracker: {forced} is ignored: power is read from counters, or modelled by load and cores")
+        if output_methods is not None:
+            save_to_file, save_to_logger = "csv" in output_methods, "logger" in output_methods
+        self._process = tracking_mode == "process"
+        self._directory = output_dir or "."
+        self._path = os.path.join(self._directory, output_file) if save_to_file else None
+        self._interval = min(float(measure_power_secs), 1.0)
+        self._name = project_name or "codecarbon"
+        self._place = {name: value for name, value in place.items() if value is not None}
+        self._handlers = [*(output_handlers or ()), *([logging_logger] if save_to_logger and logging_logger else ())]
+        self._experiment = experiment_name
+        self.run_id = str(uuid.uuid4())
+        self._labels = {"run_id": self.run_id, **({} if experiment_id is None else {"experiment_id": str(experiment_id)})}
+        self._monitor = self._handed = None
         self.final_emissions = self.final_emissions_data = None
-        self._tasks, self._begun = {}, 0
+        self._tasks, self._ended, self._begun = {}, [], 0
 
     def start(self):
-        """Begins."""
+        """Begins; nothing if it has begun."""
+        if self._monitor is not None and self.final_emissions_data is None:
+            return
+        self.final_emissions = self.final_emissions_data = self._handed = None
         emissions = {"path": self._path, "process": self._process} if self._path else None
         self._monitor = OwnMonitor(interval=self._interval, name=self._name, domains="process+tree+cpu+memory+energy+gpu",
-                                carbon=self._place or None, emissions=emissions).start()
+                                carbon=self._place or None, label=self._labels, emissions=emissions).start()
 
     def _data(self, since=None, seconds=None):
         return EmissionsData(self._monitor.snapshot(), self._process, since, seconds)
@@ -139,21 +189,63 @@ class EmissionsTracker:
                              if self._tasks else "stop_task: no task has begun")
         began, before = self._tasks.pop(name)
         self._monitor.sample_now()
-        return self._data(before, time.perf_counter() - began)
+        data = self._data(before, time.perf_counter() - began)
+        self._ended.append(TaskEmissionsData(name, data))
+        return data
+
+    def _hand_over(self, data):
+        """Gives all handlers the values, and what they grew since the last time; writes the file of tasks."""
+        before, self._handed = self._handed, data
+        delta = data if before is None else self._data(before, data.duration - before.duration)
+        for handler in self._handlers:
+            handler.out(data, delta)
+            if self._ended:
+                handler.task_out(self._ended, self._experiment)
+        if self._path and self._ended:
+            path = os.path.join(self._directory, f"emissions_{self._experiment}_{self.run_id}.csv")
+            with open(path, "w", encoding="utf-8", newline="") as file:
+                lines = csv.DictWriter(file, list(self._ended[0].values))
+                lines.writeheader()
+                lines.writerows(task.values for task in self._ended)
 
     def flush(self):
-        """Emissions so far, in kg CO2eq."""
+        """Writes a line with the emissions so far, and returns them in kg CO2eq; None: it has not begun."""
+        if self._monitor is None or self.final_emissions_data is not None:
+            return self.final_emissions
         self._monitor.sample_now()
-        return self._data().emissions
+        data = self._data()
+        if self._path:
+            self._monitor.snapshot().export(self._path, format="emissions", process=self._process)
+        self._hand_over(data)
+        return data.emissions
 
     def stop(self):
-        """Emissions in kg CO2eq."""
-        if self._monitor is None:
-            return None
+        """Emissions in kg CO2eq; None: it has not begun."""
+        if self._monitor is None or self.final_emissions_data is not None:
+            return self.final_emissions
+        while self._tasks:
+            self.stop_task()
         self._monitor.stop()
         self.final_emissions_data = self._data()
         self.final_emissions = self.final_emissions_data.emissions
+        self._hand_over(self.final_emissions_data)
+        for handler in self._handlers:
+            handler.exit()
         return self.final_emissions
+
+    def service_shutdown(self, signum, frame):
+        """A handler for signals, that stops."""
+        del signum, frame
+        self.stop()
+
+    def get_detected_hardware(self):
+        """Processor, memory and GPUs, by codecarbon's names; None: not known."""
+        with OwnMonitor(domains="memory+energy+gpu") as monitor:
+            machine = monitor.snapshot().facts.get("machine", {})
+        memory = machine.get("memory_bytes")
+        return {"ram_total_size": memory and memory / 2**30, "cpu_count": machine.get("cpus"),
+                "cpu_physical_count": machine.get("sockets"), "cpu_model": machine.get("cpu_model"),
+                "gpu_count": machine.get("gpus"), "gpu_model": machine.get("gpu_model"), "gpu_ids": None}
 
     @property
     def run(self):
@@ -184,5 +276,35 @@ def track_emissions(fn=None, offline=False, **options):
     @functools.wraps(function)
     def wrapper(*args, **kwargs):
         with EmissionsTracker(**options):
+            return function(*args, **kwargs)
+    return wrapper
+
+
+class TaskEmissionsTracker:
+    """A context manager: a task of the tracker; without one, of a tracker of its own."""
+
+    def __init__(self, task_name, tracker=None):
+        self.task_name, self._is_own = task_name, tracker is None
+        self.tracker = EmissionsTracker() if tracker is None else tracker
+
+    def __enter__(self):
+        self.tracker.start_task(self.task_name)
+        return self
+
+    def __exit__(self, *_):
+        self.tracker.stop_task()
+        if self._is_own:
+            self.tracker.stop()
+
+
+def track_task_emissions(fn=None, tracker=None, task_name=""):
+    """Decorator: a task around each call."""
+    if fn is None:
+        return functools.partial(track_task_emissions, tracker=tracker, task_name=task_name)
+    function = fn
+
+    @functools.wraps(function)
+    def wrapper(*args, **kwargs):
+        with TaskEmissionsTracker(task_name or None, tracker):
             return function(*args, **kwargs)
     return wrapper
