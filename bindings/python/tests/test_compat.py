@@ -276,6 +276,20 @@ def test_handlers_and_tasks(tmp_path):
     assert not (tmp_path / "none").exists() and quiet.get_detected_hardware()["cpu_count"] == os.cpu_count()
 
 
+def test_emissions_of_another_rank(tmp_path, monkeypatch):
+    """The first rank of a host has the machine's energy; another one must not fail because of it."""
+    for name, value in (("JOB_ID", "4"), ("STEP_ID", "0"), ("PROCID", "1"), ("LOCALID", "1"), ("NODEID", "0"),
+                        ("STEP_NUM_TASKS", "2"), ("STEP_NUM_NODES", "1"), ("STEP_TASKS_PER_NODE", "2")):
+        monkeypatch.setenv("SLURM_" + name, value)
+    tracker = EmissionsTracker(output_dir=str(tmp_path), country_iso_code="FRA")
+    tracker.start_task("a")
+    tracker.stop_task()
+    tracker.flush()
+    tracker.stop()
+    assert tracker.run.facts["job"]["reports_host"] == 0 and tracker.final_emissions_data.duration > 0
+    assert not (tmp_path / "emissions.csv").exists()
+
+
 # ---- line_profiler ----------------------------------------------------------------------------------
 
 

@@ -7,6 +7,7 @@ and stop take milliseconds; no server is queried for the location of the machine
 variables of codecarbon, it is the world average. Output handlers get out(), task_out() and exit(), at flush() and
 stop(); live_out() is not called. Of output methods there are "csv" and "logger"; options about servers are ignored.
 """
+import contextlib
 import csv
 import dataclasses
 import enum
@@ -61,12 +62,12 @@ _NUMBERS = ("duration", "emissions", "emissions_rate", "cpu_power", "gpu_power",
 
 
 def _row(run, process):
-    """Returns {column: text} of the line of emissions.csv of a run; {}: it has no energy."""
+    """Returns {column: text} of the line of emissions.csv of a run; {}: it has no energy, or another rank has the host's."""
     with tempfile.TemporaryDirectory() as directory:
         path = os.path.join(directory, "emissions.csv")
-        try:
+        with contextlib.suppress(NotFoundError):
             run.export(path, format="emissions", process=process)
-        except NotFoundError:
+        if not os.path.exists(path):
             return {}
         with open(path, encoding="utf-8", newline="") as file:
             return next(csv.DictReader(file))
@@ -215,7 +216,8 @@ class EmissionsTracker:
         self._monitor.sample_now()
         data = self._data()
         if self._path:
-            self._monitor.snapshot().export(self._path, format="emissions", process=self._process)
+            with contextlib.suppress(NotFoundError):  # it has no energy, or another rank of this host has
+                self._monitor.snapshot().export(self._path, format="emissions", process=self._process)
         self._hand_over(data)
         return data.emissions
 
