@@ -42,11 +42,11 @@ static void *load(void *context)
     return NULL;
 }
 
-/* Starts to load as many files as there are CPUs, from `first` on. */
+/* Starts to load files from `first` on: two for each CPU, as one may take longer than another. */
 static size_t begin_some(const struct cli_job_files *files, size_t first, struct loading *loadings)
 {
     long cpus = sysconf(_SC_NPROCESSORS_ONLN);
-    size_t most = cpus < 1 ? 1 : cpus < MOST_AT_ONCE ? (size_t)cpus : MOST_AT_ONCE;
+    size_t most = cpus < 1 ? 2 : cpus < MOST_AT_ONCE / 2 ? 2 * (size_t)cpus : MOST_AT_ONCE;
     size_t count = files->count - first < most ? files->count - first : most;
     for (size_t i = 0; i < count; i++) {
         loadings[i] = (struct loading){.path = files->paths[first + i]};
