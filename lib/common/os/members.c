@@ -52,7 +52,7 @@ static resmon_status list_own(struct listing *listing)
     resmon_status status = rm_file_read_once(listing->root, file, listing->scratch, &text);
     while (status == RESMON_OK && rm_parse_u64(&text, &pid)) {
         if (pid != 0) { /* 0: the process is in another pid namespace */
-            listing->status = add_pid(listing->members, pid);
+            status = add_pid(listing->members, pid);
         }
         (void)rm_parse_literal(&text, "\n");
     }

@@ -114,7 +114,8 @@ static bool take_watch(struct rm_merge *merge, struct rm_merge_node *node,
     return true;
 }
 
-/* The same of monitors of the job, or of a merged run that has their metrics. */
+/* Of monitors that measured the job's processes at the same time, the longest one counts; of those
+ * one after the other, all. */
 static void take_job(struct rm_merge *merge, struct rm_merge_node *node,
                      struct rm_merge_place *place, const resmon_run_node *more, bool is_merged)
 {

@@ -197,7 +197,7 @@ class EmissionsTracker:
     def _hand_over(self, data):
         """Gives all handlers the values, and what they grew since the last time; writes the file of tasks."""
         before, self._handed = self._handed, data
-        delta = data if before is None else self._data(before, data.duration - before.duration)
+        delta = self._data(before, data.duration - before.duration) if before is not None and self._handlers else data
         for handler in self._handlers:
             handler.out(data, delta)
             if self._ended:
