@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE /* usleep */
 #include "collect/process_tree.h"
 
 #include <errno.h>
@@ -328,24 +329,57 @@ static void take_stat(const struct rm_collect *collect, struct rm_tree_member *m
     member->rss = (double)stat->rss * collect->page_bytes; /* in case statm is not readable */
 }
 
+/* In state X a process was waited for, and its directory still exists.  Whether its parent's values
+ * include its own is known once it is gone: some microseconds later, unless the kernel's thread
+ * that removes it has lost its CPU. */
+#define REMOVAL_WAIT_US 100
+#define REMOVAL_WAITS   50
+
+static bool is_being_removed(const struct rm_pid_stat *stat)
+{
+    return stat->state == 'X' && !rm_pid_stat_is_removed(stat);
+}
+
+static resmon_status read_stat(struct rm_process_tree *tree, struct rm_collect *collect,
+                               struct rm_tree_member *member, bool *ret_is_parsed,
+                               struct rm_pid_stat *ret_stat)
+{
+    struct rm_text text;
+    resmon_status status = RESMON_OK;
+    for (int waits = 0; waits <= REMOVAL_WAITS; waits++) {
+        status = read_member_file(tree, collect, member, RM_TREE_STAT, &text);
+        *ret_is_parsed = status == RESMON_OK && rm_pid_stat_parse(text, ret_stat);
+        if (!*ret_is_parsed || !is_being_removed(ret_stat) || !collect->root.is_live) {
+            break;
+        }
+        (void)usleep(REMOVAL_WAIT_US);
+    }
+    return status;
+}
+
+static bool is_there(const struct rm_tree_member *member, const struct rm_pid_stat *stat)
+{
+    return stat->state != 'X' && !rm_pid_stat_is_removed(stat) &&
+           (member->starttime == 0 || member->starttime == stat->starttime);
+}
+
 /* Updates is_alive: a member whose pid belongs to another process now has ended.  Other failures
  * (no memory, no descriptor, bad format) leave the member as it is, and are returned. */
 static resmon_status update_member(struct rm_process_tree *tree, struct rm_collect *collect,
                                    struct rm_tree_member *member)
 {
-    struct rm_text text;
     struct rm_pid_stat stat;
-    resmon_status status = read_member_file(tree, collect, member, RM_TREE_STAT, &text);
+    bool is_parsed;
+    resmon_status status = read_stat(tree, collect, member, &is_parsed, &stat);
     bool is_own = collect->is_self && member->pid == (uint64_t)collect->proc_pid;
     if (status != RESMON_OK && (is_own || !is_end_of_process(status))) {
         return status;
     }
-    if (status == RESMON_OK && !rm_pid_stat_parse(text, &stat)) {
+    if (status == RESMON_OK && !is_parsed) {
         return rm_error(RESMON_EFORMAT, "the stat file of process %llu is garbled",
                         (unsigned long long)member->pid);
     }
-    member->is_alive = status == RESMON_OK && !rm_pid_stat_is_removed(&stat) && !member->has_left &&
-                       (member->starttime == 0 || member->starttime == stat.starttime);
+    member->is_alive = status == RESMON_OK && !member->has_left && is_there(member, &stat);
     if (!member->is_alive) {
         return RESMON_OK;
     }
