@@ -3,6 +3,7 @@
  * Collectors proc_cpu, proc_io and proc_fds: CPU time, I/O and file descriptors of one process. Its
  * memory: proc_mem.c.
  */
+#include <string.h>
 #include <sys/resource.h>
 #include <time.h>
 
@@ -265,7 +266,13 @@ static resmon_status open_io(struct rm_collect *collect, void *state_)
     struct io_state *state = state_;
     double values[RM_ARRAY_LEN(io_metrics)];
     resmon_status status = rm_collect_open_proc(collect, &state->file, "io");
-    return status == RESMON_OK ? read_io(collect, state, values) : status;
+    if (status == RESMON_OK) {
+        status = read_io(collect, state, values);
+        /* The thread that starts the monitor reads files at the same time: the kernel may have
+         * counted a call of it that we have not. */
+        memset(state->highest, 0, sizeof state->highest);
+    }
+    return status;
 }
 
 static void close_io(void *state)
