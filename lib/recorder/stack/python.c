@@ -1,0 +1,398 @@
+/* SPDX-License-Identifier: MIT */
+#include "stack/python.h"
+
+#include <string.h>
+
+#include "base/compiler.h"
+#include "base/status.h"
+
+#define TRIES             3
+#define MOST_INTERPRETERS 256U
+#define MOST_THREADS      8192U
+#define MOST_WALKED       1024U /* frames of a stack that are read; the rest is cut off */
+
+/* Owners of a frame from 3.11 on (pycore_frame.h): from this one on, the frame is no Python code.
+ */
+#define FIRST_FOREIGN_OWNER 3
+
+/* The two lowest bits of a pointer to a code object are a tag (_PyStackRef, from 3.14 on). */
+#define TAG UINT64_C(3)
+
+resmon_status rm_python_open(struct rm_python *python, const struct rm_python_memory *memory,
+                             uint64_t runtime, uint32_t minor)
+{
+    python->memory = *memory;
+    python->runtime = runtime;
+    python->codes = (struct rm_python_codes){0};
+    return rm_python_layout_find(memory, runtime, minor, &python->layout);
+}
+
+void rm_python_close(struct rm_python *python)
+{
+    rm_python_codes_free(&python->codes);
+}
+
+static uint64_t word_at(const unsigned char *bytes, uint32_t offset)
+{
+    uint64_t word;
+    memcpy(&word, bytes + offset, sizeof word);
+    return word;
+}
+
+static bool read_word(const struct rm_python *python, uint64_t address, uint64_t *ret_word)
+{
+    return rm_python_read(&python->memory, address, ret_word, sizeof *ret_word);
+}
+
+/* ---- the thread ------------------------------------------------------------------------- */
+
+/* Its state is read together with the chunk that had its frames the last time. */
+static bool read_thread(struct rm_python *python, const struct rm_python_thread *thread,
+                        unsigned char state[RM_PYTHON_THREAD_BYTES])
+{
+    const struct rm_python_piece pieces[] = {
+        {thread->address, state, python->layout.thread_bytes},
+        {thread->chunk, python->bytes, RM_PYTHON_CHUNK_BYTES},
+    };
+    python->window = thread->chunk;
+    if (thread->chunk != 0 && python->memory.read(python->memory.context, pieces, 2)) {
+        return true;
+    }
+    python->window = 0;
+    return python->memory.read(python->memory.context, pieces, 1);
+}
+
+static bool is_of(const struct rm_python *python, const struct rm_python_thread *thread,
+                  const unsigned char *state)
+{
+    const struct rm_python_layout *layout = &python->layout;
+    bool is_same = layout->thread_native != 0
+                       ? word_at(state, layout->thread_native) == thread->number
+                       : word_at(state, layout->thread_pthread) == thread->pthread;
+    return is_same && word_at(state, layout->thread_interpreter) != 0;
+}
+
+/* A search for a thread among those of all interpreters. */
+struct search {
+    struct rm_python_thread *thread;
+    uint64_t stack;  /* up to 3.10: of a thread other than the first */
+    uint64_t latest; /* the oldest state of the first interpreter: that of the first thread */
+    uint64_t nearest;
+    bool is_found;
+};
+
+/* Up to 3.10 the kernel's number is not known.  The C library has a thread's pthread_t above its
+ * stack, and the first thread's is the one made first. */
+static void look_at(const struct rm_python *python, struct search *search, uint64_t address,
+                    const unsigned char *state)
+{
+    const struct rm_python_layout *layout = &python->layout;
+    uint64_t pthread = word_at(state, layout->thread_pthread);
+    bool is_nearer = search->stack != 0
+                         ? pthread > search->stack && pthread - search->stack < search->nearest
+                         : true;
+    if (layout->thread_native != 0) {
+        search->is_found = word_at(state, layout->thread_native) == search->thread->number;
+    } else if (is_nearer) {
+        search->nearest = pthread - search->stack;
+        search->thread->pthread = pthread;
+        search->latest = address;
+    }
+    if (search->is_found) {
+        search->thread->address = address;
+    }
+}
+
+static bool look_in(const struct rm_python *python, struct search *search, uint64_t interpreter)
+{
+    unsigned char state[RM_PYTHON_THREAD_BYTES];
+    uint64_t address;
+    if (!read_word(python, interpreter + python->layout.threads, &address)) {
+        return false;
+    }
+    for (uint32_t i = 0; i < MOST_THREADS && address != 0 && !search->is_found; i++) {
+        if (!rm_python_read(&python->memory, address, state, python->layout.thread_bytes)) {
+            return false;
+        }
+        if (word_at(state, python->layout.thread_interpreter) == interpreter) {
+            look_at(python, search, address, state);
+        }
+        address = word_at(state, python->layout.thread_next);
+    }
+    return true;
+}
+
+/* False: not readable.  Without an address: the thread is none of Python's. */
+static bool find_thread(const struct rm_python *python, struct rm_python_thread *thread,
+                        uint64_t stack)
+{
+    struct search search = {.thread = thread, .stack = stack, .nearest = UINT64_C(1) << 30};
+    uint64_t interpreter;
+    thread->address = thread->chunk = 0;
+    if (!read_word(python, python->runtime + python->layout.interpreters, &interpreter)) {
+        return false;
+    }
+    for (uint32_t i = 0; i < MOST_INTERPRETERS && interpreter != 0 && !search.is_found; i++) {
+        if (!look_in(python, &search, interpreter) ||
+            !read_word(python, interpreter + python->layout.interpreter_next, &interpreter)) {
+            return false;
+        }
+    }
+    thread->address = search.is_found ? thread->address : search.latest;
+    return true;
+}
+
+/* ---- frames ----------------------------------------------------------------------------- */
+
+/* Of a chunk or of a single frame. */
+static bool is_in_window(const struct rm_python *python, uint64_t address, uint32_t bytes)
+{
+    return python->window != 0 && address >= python->window &&
+           address - python->window <= RM_PYTHON_CHUNK_BYTES - bytes;
+}
+
+static bool read_window(struct rm_python *python, uint64_t address)
+{
+    python->window = address;
+    if (address == 0 ||
+        !rm_python_read(&python->memory, address, python->bytes, RM_PYTHON_CHUNK_BYTES)) {
+        python->window = 0;
+    }
+    return python->window != 0;
+}
+
+/* Frames of a deep stack are in several chunks; those of generators are anywhere. */
+static bool read_frame(struct rm_python *python, uint64_t address,
+                       unsigned char frame[RM_PYTHON_FRAME_BYTES])
+{
+    uint32_t bytes = python->layout.frame_bytes;
+    if (!is_in_window(python, address, bytes) && python->window != 0) {
+        uint64_t before = word_at(python->bytes, 0);
+        bool is_before = address > before && address - before <= RM_PYTHON_CHUNK_BYTES - bytes;
+        if (before != 0 && is_before) {
+            (void)read_window(python, before);
+        }
+    }
+    if (is_in_window(python, address, bytes)) {
+        memcpy(frame, python->bytes + (address - python->window), bytes);
+        return true;
+    }
+    return rm_python_read(&python->memory, address, frame, bytes);
+}
+
+/* 3.11: the structs on the C stack are chained, from the innermost evaluation on. */
+static void find_entries(const struct rm_python *python, uint64_t cframe,
+                         struct rm_python_stack *stack)
+{
+    const struct rm_python_layout *layout = &python->layout;
+    for (uint32_t i = 0; i < stack->depth && layout->cframe_previous != 0 && cframe != 0; i++) {
+        if (stack->frames[i].entry != 0) {
+            stack->frames[i].entry = cframe;
+            if (!read_word(python, cframe + layout->cframe_previous, &cframe)) {
+                return;
+            }
+        }
+    }
+}
+
+struct walk {
+    uint64_t address; /* of the next frame */
+    uint64_t end;     /* 3.15: the last one */
+    uint32_t walked;
+    bool is_whole;
+};
+
+/* A frame that is no Python code stands for the C code that called the evaluation. */
+static void mark_entry(const struct rm_python *python, struct rm_python_stack *stack,
+                       uint64_t address, const unsigned char *frame)
+{
+    const struct rm_python_layout *layout = &python->layout;
+    struct rm_python_frame *last = stack->depth > 0 ? &stack->frames[stack->depth - 1] : NULL;
+    bool is_entry = layout->frame_owner == 0 ||
+                    (layout->frame_is_entry != 0 && frame[layout->frame_is_entry] != 0);
+    if (last != NULL && last->entry == 0 && (address != 0 || is_entry)) {
+        last->entry = address != 0 ? address : 1;
+    }
+}
+
+static void add_frame(struct rm_python *python, struct rm_python_stack *stack, uint64_t address,
+                      const unsigned char *frame)
+{
+    const struct rm_python_layout *layout = &python->layout;
+    uint32_t at = stack->depth;
+    uint32_t narrow;
+    if (at == RM_PYTHON_DEPTH) {
+        stack->is_cut = true;
+        return;
+    }
+    stack->address = at == 0 ? address : stack->address;
+    stack->frames[stack->depth++] = (struct rm_python_frame){.entry = 0};
+    python->addresses[at] = word_at(frame, layout->frame_code) & ~TAG;
+    python->copies[at] = 0;
+    if (layout->minor < 11) {
+        memcpy(&narrow, frame + layout->frame_instruction, sizeof narrow);
+        python->instructions[at] = (uint64_t)(int64_t)(int32_t)narrow;
+    } else {
+        python->instructions[at] = word_at(frame, layout->frame_instruction);
+    }
+    if (layout->frame_copies != 0) {
+        memcpy(&python->copies[at], frame + layout->frame_copies, sizeof python->copies[at]);
+    }
+    mark_entry(python, stack, 0, frame);
+}
+
+/* Takes one frame; false: not readable. */
+static bool step(struct rm_python *python, struct walk *walk, struct rm_python_stack *stack)
+{
+    const struct rm_python_layout *layout = &python->layout;
+    unsigned char frame[RM_PYTHON_FRAME_BYTES];
+    if (!read_frame(python, walk->address, frame)) {
+        return false;
+    }
+    bool is_foreign = layout->frame_owner != 0 && layout->frame_is_entry == 0 &&
+                      frame[layout->frame_owner] >= FIRST_FOREIGN_OWNER;
+    if (is_foreign) {
+        mark_entry(python, stack, walk->address, frame);
+    } else {
+        add_frame(python, stack, walk->address, frame);
+    }
+    uint64_t previous = word_at(frame, layout->frame_previous);
+    bool is_entry = layout->frame_is_entry == 0 || frame[layout->frame_is_entry] != 0;
+    walk->is_whole = previous == 0 && (is_foreign || layout->minor < 12) && is_entry &&
+                     (walk->end == 0 || walk->end == walk->address);
+    walk->address = previous == walk->address ? 0 : previous;
+    return true;
+}
+
+/* Position of the instruction in the code, for the line table; false: not in the code. */
+static bool position_of(const struct rm_python *python, uint32_t i, int64_t *ret_position)
+{
+    const struct rm_python_layout *layout = &python->layout;
+    const struct rm_python_code *code = python->found[i];
+    uint64_t base = code->address + layout->code_bytecode;
+    if (layout->minor < 11) {
+        int64_t index = (int64_t)python->instructions[i];
+        *ret_position = layout->minor == 10 ? 2 * index : index;
+        return true;
+    }
+    if (python->copies[i] != 0) {
+        uint64_t copies = 0;
+        if (!read_word(python, code->address + layout->code_copies, &copies) ||
+            !read_word(python, copies + 8 + 8 * (uint64_t)python->copies[i], &base)) {
+            return false;
+        }
+    }
+    int64_t bytes = (int64_t)(python->instructions[i] - base);
+    *ret_position = bytes / 2;
+    return bytes >= -2 && bytes / 2 <= (int64_t)code->bytecode_units;
+}
+
+/* Address of the innermost frame's instruction.  Up to 3.10 the bytecode is a bytes object. */
+static uint64_t instruction_of(const struct rm_python *python, int64_t position)
+{
+    const struct rm_python_layout *layout = &python->layout;
+    uint64_t bytecode;
+    if (layout->minor >= 11) {
+        return python->instructions[0];
+    }
+    return read_word(python, python->found[0]->address + layout->code_bytecode, &bytecode)
+               ? bytecode + layout->bytes_data + (uint64_t)position
+               : 0;
+}
+
+static bool find_lines(struct rm_python *python, struct rm_python_stack *stack, int64_t now_ns)
+{
+    if (!rm_python_codes_find(&python->codes, &python->memory, &python->layout, python->addresses,
+                              stack->depth, now_ns, python->found)) {
+        return false;
+    }
+    for (uint32_t i = 0; i < stack->depth; i++) {
+        int64_t position;
+        if (!position_of(python, i, &position)) {
+            return false;
+        }
+        stack->frames[i].code = python->found[i];
+        stack->instruction = i == 0 ? instruction_of(python, position) : stack->instruction;
+        stack->frames[i].line =
+            rm_python_code_line(python->found[i], python->layout.minor, position);
+    }
+    return true;
+}
+
+/* ---- the stack -------------------------------------------------------------------------- */
+
+/* The first frame and the last one; false: not readable. */
+static bool begin_walk(const struct rm_python *python, uint64_t cframe, const unsigned char *state,
+                       struct walk *walk)
+{
+    const struct rm_python_layout *layout = &python->layout;
+    *walk = (struct walk){.address = 0};
+    if (layout->thread_base_frame != 0) {
+        walk->end = word_at(state, layout->thread_base_frame);
+    }
+    if (layout->thread_cframe != 0) {
+        return read_word(python, cframe + layout->cframe_frame, &walk->address);
+    }
+    walk->address = word_at(state, layout->thread_frame);
+    return true;
+}
+
+static enum rm_python_result walk_frames(struct rm_python *python, struct rm_python_thread *thread,
+                                         const unsigned char *state, int64_t now_ns,
+                                         struct rm_python_stack *stack)
+{
+    const struct rm_python_layout *layout = &python->layout;
+    struct walk walk;
+    uint64_t cframe = layout->thread_cframe != 0 ? word_at(state, layout->thread_cframe) : 0;
+    *stack = (struct rm_python_stack){.depth = 0};
+    if (layout->thread_chunk != 0 && word_at(state, layout->thread_chunk) != thread->chunk) {
+        thread->chunk = word_at(state, layout->thread_chunk);
+        (void)read_window(python, thread->chunk);
+    }
+    if (!begin_walk(python, cframe, state, &walk)) {
+        return RM_PYTHON_TORN;
+    }
+    while (walk.address != 0 && walk.walked++ < MOST_WALKED) {
+        if (!step(python, &walk, stack)) {
+            return RM_PYTHON_TORN;
+        }
+    }
+    bool is_long = walk.address != 0;
+    stack->is_cut = stack->is_cut || is_long;
+    if (stack->depth == 0) {
+        return walk.walked == 0 || walk.is_whole ? RM_PYTHON_IDLE : RM_PYTHON_TORN;
+    }
+    find_entries(python, cframe, stack);
+    return (walk.is_whole || is_long) && find_lines(python, stack, now_ns) ? RM_PYTHON_READ
+                                                                           : RM_PYTHON_TORN;
+}
+
+enum rm_python_result rm_python_take(struct rm_python *python, struct rm_python_thread *thread,
+                                     uint64_t stack, int64_t now_ns,
+                                     struct rm_python_stack *ret_stack)
+{
+    unsigned char state[RM_PYTHON_THREAD_BYTES];
+    enum rm_python_result result = RM_PYTHON_UNREADABLE;
+    for (int i = 0; i < TRIES; i++) {
+        bool is_known = thread->address != 0 && read_thread(python, thread, state) &&
+                        is_of(python, thread, state);
+        if (!is_known) {
+            if (!find_thread(python, thread, stack)) {
+                result = RM_PYTHON_UNREADABLE;
+                continue;
+            }
+            if (thread->address == 0) {
+                return RM_PYTHON_IDLE;
+            }
+            if (!read_thread(python, thread, state)) {
+                result = RM_PYTHON_UNREADABLE;
+                continue;
+            }
+        }
+        result = walk_frames(python, thread, state, now_ns, ret_stack);
+        if (result == RM_PYTHON_READ || result == RM_PYTHON_IDLE) {
+            return result;
+        }
+    }
+    return result;
+}
