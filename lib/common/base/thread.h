@@ -60,6 +60,10 @@ bool rm_thread_may_be_ours(uint32_t id);
 /** The calling thread's id and name.  Async-signal-safe. */
 uint32_t rm_thread_id(void);
 
+/** Asks for a short time slice for the calling thread, which works little and should run soon after
+ * it is woken, also where another thread has the CPU (sched(7); Linux 6.12 and later). */
+void rm_thread_run_soon(void);
+
 /** The clock of this thread's CPU time, for other threads of the process to read. */
 clockid_t rm_thread_cpu_clock(void);
 

@@ -41,6 +41,7 @@ struct tree_ring {
     struct rm_perf_buffer buffer;
     struct rm_perf_cursor next;
     int64_t next_ns; /* time of the next record; INT64_MAX: no record */
+    uint64_t fresh;  /* position after the last fresh sample */
 };
 
 struct event {
@@ -79,8 +80,10 @@ static void describe(const struct rm_perf_tree *tree, enum source source,
         .sample_id_all = 1,
         .use_clockid = 1,
         .clockid = CLOCK_MONOTONIC,
-        .watermark = 1,
-        .wakeup_watermark = is_prompt ? 1 : (uint32_t)(sizes[tree->size_row][source] / 2),
+        .watermark = source == OF_CPU ? 0 : 1,
+        .wakeup_watermark = source == OF_CPU ? 1 /* event */
+                            : is_prompt      ? 1
+                                             : (uint32_t)(sizes[tree->size_row][source] / 2),
         .sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME,
         .read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING,
     };
@@ -590,4 +593,28 @@ bool rm_perf_tree_next(struct rm_perf_tree *tree, int64_t until_ns,
             return true;
         }
     }
+}
+
+/* Their positions are ahead of the record that is read next. */
+bool rm_perf_tree_next_fresh(struct rm_perf_tree *tree, struct rm_tree_record *ret_record)
+{
+    for (size_t i = 0; i < tree->ring_count; i++) {
+        struct tree_ring *ring = &tree->rings[i];
+        struct tree_ring ahead = *ring;
+        if (ring->source != OF_CPU || ring->buffer.memory == NULL) {
+            continue;
+        }
+        ahead.buffer.tail = ring->fresh > ring->buffer.tail ? ring->fresh : ring->buffer.tail;
+        while (rm_perf_buffer_peek(&ahead.buffer, &ahead.next)) {
+            rm_perf_buffer_pass(&ahead.buffer, &ahead.next);
+            ring->fresh = ahead.buffer.tail;
+            ahead.next.buffer = &ring->buffer;
+            ret_record->t_ns = time_of(ahead.next);
+            if (ahead.next.type == PERF_RECORD_SAMPLE &&
+                read_sample(tree, ring->source, ahead.next, ret_record)) {
+                return true;
+            }
+        }
+    }
+    return false;
 }

@@ -83,11 +83,15 @@ void rm_perf_tree_look(struct rm_perf_tree *tree);
 bool rm_perf_tree_next(struct rm_perf_tree *tree, int64_t until_ns,
                        struct rm_tree_record *ret_record);
 
+/** The next sample that came since the last calls and is not returned by rm_perf_tree_next() yet,
+ * to see a thread shortly after its sample.  False: no sample. */
+bool rm_perf_tree_next_fresh(struct rm_perf_tree *tree, struct rm_tree_record *ret_record);
+
 /** CPU time of all observed threads until now; ns. */
 uint64_t rm_perf_tree_cpu_ns(const struct rm_perf_tree *tree);
 
-/** Waits until a ring is half full, at most `most_ns`.  False: all observed threads have ended;
- * returns at once. */
+/** Waits for a sample of CPU time, or until another ring is half full, at most `most_ns`.  False:
+ * all observed threads have ended; returns at once. */
 bool rm_perf_tree_wait(struct rm_perf_tree *tree, int64_t most_ns);
 
 /** Bytes of memory of all rings. */

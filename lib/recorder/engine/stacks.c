@@ -145,6 +145,7 @@ static void *run_outside(void *context)
     struct rm_stacks *stacks = context;
     struct rm_outside *outside = NULL;
     rm_kept_isolate_thread();
+    rm_thread_run_soon();
     resmon_status status = rm_outside_open(&stacks->outside, &stacks->round.writer, &outside);
     if (status != RESMON_OK) {
         say_failure(stacks, RESMON_STACKS_ALL, status);
