@@ -317,6 +317,13 @@ static struct rm_unwound follow_nothing(const struct rm_view *view, uint64_t *re
     return (struct rm_unwound){.depth = 1, .is_broken = true};
 }
 
+static void note_stack(unw_cursor_t *cursor, uint64_t *ret_stack)
+{
+    unw_word_t stack = 0;
+    (void)libunwind.get_reg(cursor, UNW_REG_SP, &stack);
+    *ret_stack = stack;
+}
+
 struct rm_unwound rm_unwind_follow(struct rm_unwind *unwind, const struct rm_view_start *start,
                                    uint64_t *ret_addresses, uint32_t room)
 {
@@ -335,6 +342,9 @@ struct rm_unwound rm_unwind_follow(struct rm_unwind *unwind, const struct rm_vie
             return unwound;
         }
         uint64_t address = is_call ? ip - 1 : ip;
+        if (unwind->stacks != NULL) {
+            note_stack(cursor, &unwind->stacks[unwound.depth]);
+        }
         ret_addresses[unwound.depth++] = address;
         is_call = libunwind.is_signal_frame(cursor) <= 0;
         result = step_from(unwind, cursor, address);

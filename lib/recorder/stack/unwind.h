@@ -39,6 +39,7 @@ struct rm_unwind_foreign {
 struct rm_unwind {
     const struct rm_code *code;              /* code of this process, or NULL */
     const struct rm_unwind_foreign *foreign; /* code of another process */
+    uint64_t *stacks; /* NULL, or where the stack pointer of each frame is put, as its address */
     struct rm_view view;
     uint64_t wanted; /* address whose cache entry is being computed */
     size_t step_bytes;

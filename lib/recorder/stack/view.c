@@ -200,7 +200,7 @@ void rm_view_begin(struct rm_view *view, const struct rm_view_start *start)
         view->windows[i].start = 0;
     }
     if (start->context == NULL) {
-        view->stack_address = start->sample->registers[of_sample[STACK_POINTER]];
+        view->stack_address = rm_view_stack(start->sample);
     }
     if (start->log != NULL) {
         start->log->is_whole = true;
@@ -218,18 +218,23 @@ void rm_view_move(struct rm_view *view, const uint64_t registers[RM_PERF_REGISTE
     }
 }
 
+uint64_t rm_view_stack(const struct rm_perf_record *sample)
+{
+    return sample->registers[of_sample[STACK_POINTER]];
+}
+
 /* ---- the same stack again --------------------------------------------------------------- */
 
 uint64_t rm_view_place(const struct rm_perf_record *sample)
 {
-    uint64_t stack = sample->registers[of_sample[STACK_POINTER]];
+    uint64_t stack = rm_view_stack(sample);
     uint64_t code = sample->registers[of_sample[INSTRUCTION_POINTER]];
     return (stack >> 3) + code;
 }
 
 bool rm_view_repeats(const struct rm_view_log *log, const struct rm_perf_record *sample)
 {
-    uint64_t stack = sample->registers[of_sample[STACK_POINTER]];
+    uint64_t stack = rm_view_stack(sample);
     bool is_same = log->is_whole;
     for (uint32_t i = 0; is_same && i < log->count; i++) {
         uint64_t where = log->reads[i].where;

@@ -75,6 +75,9 @@ void rm_view_move(struct rm_view *view, const uint64_t registers[RM_PERF_REGISTE
 /** Current instruction of the thread. */
 uint64_t rm_view_instruction(const struct rm_view *view);
 
+/** Stack pointer of a sample. */
+uint64_t rm_view_stack(const struct rm_perf_record *sample);
+
 /** A hash of the sample's position: equal for equal stacks. */
 uint64_t rm_view_place(const struct rm_perf_record *sample);
 
