@@ -143,8 +143,9 @@ static bool is_sound(const struct reader *reader, uint64_t node)
 }
 
 /* Sets the name of a place from the text in the recording: "function", or "function\tfile". */
-static void name_place(struct reader *reader, uint64_t at, struct rm_run_place *place)
+static void name_place(struct reader *reader, uint64_t name, struct rm_run_place *place)
 {
+    uint64_t at = name & UINT32_MAX;
     uint64_t bytes = at_most(RM_LOAD_ACQUIRE(&reader->record->text_bytes), reader->block,
                              RM_SECTION_STACK_TEXTS);
     const char *text = at < bytes ? rm_block_record(reader->block, RM_SECTION_STACK_TEXTS, at) : "";
@@ -152,7 +153,8 @@ static void name_place(struct reader *reader, uint64_t at, struct rm_run_place *
     const char *tab = memchr(text, '\t', length);
     size_t first = tab != NULL ? (size_t)(tab - text) : length;
     place->module = -1;
-    place->address = at + 1; /* not a real address, but distinct for each name */
+    place->address = name + 1; /* not a real address, but distinct for each name and line */
+    place->line = (uint32_t)(name >> 32);
     place->function = rm_arena_keep(&reader->run->strings, text, first);
     if (tab != NULL) {
         place->file = rm_arena_keep(&reader->run->strings, tab + 1, length - first - 1);

@@ -55,9 +55,15 @@ RM_SHARED extern const char *const rm_stack_kind_names[RM_STACK_KINDS];
 #define RM_BUILD_ID_BYTES    24
 
 /* Flag of a value that is a name instead of a code address: the name of a process, or of code made
- * at run time, known when the stack is taken. The other bits are the offset of its text:
- * "function", or "function\tfile". */
+ * at run time, known when the stack is taken. The lower half is the offset of its text:
+ * "function", or "function\tfile"; the other bits are the line, 0: not known. */
 #define RM_STACK_NAME (UINT64_C(1) << 63)
+
+/** The value of a line of a named function. */
+static inline uint64_t rm_stack_name_at(uint64_t name, uint32_t line)
+{
+    return name | (uint64_t)(line & 0x7fffffffU) << 32;
+}
 
 /* Node 0 is the root of all. */
 struct rm_stack_node {
