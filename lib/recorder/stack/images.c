@@ -45,6 +45,8 @@ struct rm_image {
     struct table tables[TABLES];
     struct code codes[MOST_CODES];
     size_t code_count;
+    bool has_looked; /* for an interpreter */
+    struct rm_image_python python;
 };
 
 struct rm_images {
@@ -256,13 +258,20 @@ static bool read_vdso(struct rm_image *image)
     return is_good;
 }
 
+#define FILE_BYTES (RM_MODULE_PATH_BYTES + 32)
+
+static bool open_file(const struct rm_image *image, char path[FILE_BYTES], struct rm_elf *elf)
+{
+    const struct rm_process_file file = {image->pid, image->path, image->device, image->inode};
+    rm_process_file_path(&file, path, FILE_BYTES);
+    return rm_elf_open(elf, path) == RESMON_OK;
+}
+
 static bool read_file(struct rm_image *image)
 {
     struct rm_elf elf;
-    char path[RM_MODULE_PATH_BYTES + 32];
-    const struct rm_process_file file = {image->pid, image->path, image->device, image->inode};
-    rm_process_file_path(&file, path, sizeof path);
-    if (rm_elf_open(&elf, path) != RESMON_OK) {
+    char path[FILE_BYTES];
+    if (!open_file(image, path, &elf)) {
         return false;
     }
     bool is_good = read_elf(&elf, image);
@@ -278,6 +287,85 @@ bool rm_image_read(struct rm_image *image)
         image->is_good = image->path[0] == '/' ? read_file(image) : read_vdso(image);
     }
     return image->is_good;
+}
+
+/* ---- an interpreter ---------------------------------------------------------------------- */
+
+#define MOST_SYMBOLS (UINT64_C(64) << 20) /* bytes of a symbol table */
+
+/* The address of a symbol in the file; 0: none. */
+static uint64_t find_symbol(const struct rm_elf *elf, const char *name)
+{
+    uint64_t address = 0;
+    char *symbols = NULL, *names = NULL;
+    const struct rm_elf_section *table = rm_elf_find(elf, NULL, SHT_DYNSYM);
+    const struct rm_elf_section *texts =
+        table != NULL && table->link < elf->section_count ? &elf->sections[table->link] : NULL;
+    if (texts != NULL && rm_elf_read(elf, table, MOST_SYMBOLS, &symbols) == RESMON_OK &&
+        rm_elf_read(elf, texts, MOST_SYMBOLS, &names) == RESMON_OK) {
+        for (uint64_t at = 0; at + sizeof(Elf64_Sym) <= table->bytes; at += sizeof(Elf64_Sym)) {
+            Elf64_Sym symbol;
+            memcpy(&symbol, symbols + at, sizeof symbol);
+            if (symbol.st_name < texts->bytes && strcmp(names + symbol.st_name, name) == 0) {
+                address = symbol.st_value;
+                break;
+            }
+        }
+    }
+    rm_free(symbols);
+    rm_free(names);
+    return address;
+}
+
+/* "python3.11", "libpython3.11d.so.1.0" */
+static uint32_t minor_of(const char *name)
+{
+    static const char before[] = "python3.";
+    const char *found = strstr(name, before);
+    uint32_t minor = 0;
+    for (const char *at = found != NULL ? found + sizeof before - 1 : "";
+         *at >= '0' && *at <= '9' && minor < 100; at++) {
+        minor = 10 * minor + (uint32_t)(*at - '0');
+    }
+    return minor;
+}
+
+/* From 3.10 on, _PyRuntime has a section of its own. */
+static void look_for_python(const struct rm_elf *elf, struct rm_image *image)
+{
+    struct rm_image_python *python = &image->python;
+    const char *name = rm_text_base_name(image->path);
+    uint64_t runtime = 0;
+    for (size_t i = 0; i < elf->section_count && runtime == 0; i++) {
+        runtime = strcmp(elf->sections[i].name, ".PyRuntime") == 0 ? elf->sections[i].address : 0;
+    }
+    if (runtime == 0 && strstr(name, "python") != NULL) {
+        runtime = find_symbol(elf, "_PyRuntime");
+    }
+    if (runtime == 0 || runtime >> IMAGE_BITS != 0) {
+        return;
+    }
+    uint64_t version = find_symbol(elf, "Py_Version");
+    python->runtime = image->base + runtime;
+    python->version = version != 0 && version >> IMAGE_BITS == 0 ? image->base + version : 0;
+    python->minor = minor_of(name);
+}
+
+struct rm_image_python rm_image_python(struct rm_image *image)
+{
+    struct rm_elf elf;
+    char path[FILE_BYTES];
+    if (!image->has_looked && image->path[0] == '/' && open_file(image, path, &elf)) {
+        if (elf.is_64) {
+            look_for_python(&elf, image);
+        }
+        rm_elf_close(&elf);
+    }
+    if (!image->has_looked && image->python.runtime != 0 && !rm_image_read(image)) {
+        image->python.runtime = 0; /* its code cannot be placed */
+    }
+    image->has_looked = true;
+    return image->python;
 }
 
 /* ---- results ----------------------------------------------------------------------------- */

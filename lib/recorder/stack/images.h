@@ -55,4 +55,20 @@ struct rm_image_tables rm_image_tables_of(const struct rm_image *image);
  */
 bool rm_images_word(const struct rm_images *images, uint64_t address, uint64_t *ret_word);
 
+/* A mapping with code, by address. */
+struct rm_space_map {
+    uint64_t start, end, offset;
+    struct rm_image *image; /* NULL: generated at run time */
+};
+
+/* A Python interpreter in a file, in the synthetic address space. */
+struct rm_image_python {
+    uint64_t runtime; /* of _PyRuntime; 0: the file has no interpreter */
+    uint64_t version; /* of Py_Version, which 3.11 and later have; 0: none */
+    uint32_t minor;   /* of 3.x, by the file's name; 0: the name does not tell it */
+};
+
+/** Looks for an interpreter, once for each file; does not read the tables. */
+struct rm_image_python rm_image_python(struct rm_image *image);
+
 #endif

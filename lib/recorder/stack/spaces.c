@@ -36,6 +36,8 @@ static void forget_code(struct rm_space *space)
     space->map_count = 0;
     rm_perf_map_free(space->made);
     space->made = NULL;
+    rm_interpreter_free(space->python);
+    space->python = NULL;
     space->mappings_ns = 0;
 }
 
@@ -44,6 +46,7 @@ void rm_space_disown_code(struct rm_space *space)
     space->maps = NULL;
     space->map_count = 0;
     space->made = NULL;
+    space->python = NULL;
     space->mappings = (struct rm_file_mappings){.ranges = NULL};
 }
 

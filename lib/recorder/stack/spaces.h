@@ -14,17 +14,12 @@
 #include "os/perf_tree.h"
 #include "os/proc_pid.h"
 #include "stack/images.h"
+#include "stack/interpreter.h"
 #include "stack/perf_map.h"
 
 #define RM_SPACE_NAME_BYTES 16
 
 struct rm_process_row; /* defined in store/run_records.h */
-
-/* A mapping with code, by address. */
-struct rm_space_map {
-    uint64_t start, end, offset;
-    struct rm_image *image; /* NULL: generated at run time */
-};
 
 struct rm_space {
     uint32_t pid;
@@ -32,7 +27,9 @@ struct rm_space {
     char name[RM_SPACE_NAME_BYTES];
     struct rm_space_map *maps; /* sorted by address */
     size_t map_count, map_room;
-    struct rm_perf_map *made; /* names of code generated at run time; NULL: not loaded */
+    struct rm_perf_map *made;      /* names of code generated at run time; NULL: not loaded */
+    struct rm_interpreter *python; /* NULL: none was found in the code of this number: */
+    uint64_t python_code;
     struct rm_file_mappings mappings;
     int64_t mappings_ns; /* when the mappings were read; 0: never */
     int64_t ended_ns;    /* 0: alive */
