@@ -144,6 +144,52 @@ def main():
 main()
 """
 
+PYTHON_FRAMES = """\
+import sys, threading, time
+
+def seventy(n):
+    s = 0
+    # the loop
+    for i in range(7 * n):
+        s = (s * 31 + i) & 0xffff
+    return s
+
+class Job:
+    def twenty(self, n):
+        s = 0
+        for i in range(2 * n):
+            s = (s * 31 + i) & 0xffff
+
+def ten(n):
+    s = 0
+    for i in range(n):
+        s = (s * 31 + i) & 0xffff
+
+def generate(n):
+    for i in range(n):
+        yield i * i
+
+def in_a_thread():
+    until = time.process_time() + 0.2
+    while time.process_time() < until:
+        sum(generate(10000))
+
+def main():
+    until = time.process_time() + float(sys.argv[1])
+    x = 1
+    while time.process_time() < until:
+        n = 1 + (x >> 8) % 20000
+        sorted([n], key=seventy)
+        Job().twenty(n)
+        ten(n)
+        x = (x * 1103515245 + 12345) & 0xffffffff
+
+main()
+thread = threading.Thread(target=in_a_thread)
+thread.start()
+thread.join()
+"""
+
 NODE = """
 function burn(n) { let s = 0; for (let i = 0; i < n; i++) { s = (s * 31 + i) | 0; } return s; }
 function seventy(n) { return burn(7 * n) + 1; }
@@ -178,6 +224,9 @@ class Profile:
             module = places["module"][place_]
             return function or (modules[module] if module >= 0 else "?")
 
+        self.lines = collections.defaultdict(set)
+        for function, line in zip(places["function"], places["line"]):
+            self.lines[texts[function]].add(line)
         self.stacks = [[name(frame) for frame in reversed(frames)] for frames in stacks["frames"]]
         self.cut = stacks["cut"]
         self.samples, self.weight = stacks["samples"], stacks["weight"]
@@ -360,6 +409,26 @@ class Stacks(place.Case):
         program = self.build(("-O",), RUST, suffix=".rs", tools=("rustc",))
         profile = self.profile("--stacks=cpu", "--", program)
         self.assert_share(profile, 0.7, ("^seventy$", "^burn$"), ("^burn$",))
+
+    def test_python(self):
+        """Functions and lines of a script that imports nothing of ours, under each Python that there is."""
+        room = os.environ.get("RESMON_PYTHONS", "")
+        versions = ("3.9", "3.10", "3.11", "3.12", "3.13", "3.14", "3.15")
+        pythons = {sys.executable, *filter(None, (tool(f"{room}/{version}/bin/python", f"python{version}")
+                                                  for version in versions))}
+        pathlib.Path("work.py").write_text(PYTHON_FRAMES, encoding="utf-8")
+        loops = {"seventy": {6, 7}, "twenty": {13, 14}, "ten": {18, 19}}
+        for python in sorted(pythons):
+            with self.subTest(python=python):
+                profile = self.profile("--stacks=cpu", "--", python, "work.py", "1.0")
+                for expected, name in ((0.7, "seventy"), (0.2, "twenty"), (0.1, "ten")):
+                    self.assert_share(profile, expected, ("^<module>$", "^main$", rf"\b{name}$"),
+                                      (r"\b(seventy|twenty|ten)$",))
+                    lines = profile.lines[name] | profile.lines[f"Job.{name}"]
+                    self.assertLessEqual(lines, loops[name], name)
+                self.assertGreater(profile.sum_of(r"\bThread.run$|^run$", "^in_a_thread$", "^generate$"), 0)
+                lost = profile.sum_of(r"^\[Python not read\]$", what="samples")
+                self.assertLess(lost, 0.2 * profile.sum_of(what="samples"))
 
     def test_python_with_perf_maps(self):
         room = os.environ.get("RESMON_PYTHONS", "")

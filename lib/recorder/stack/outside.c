@@ -15,6 +15,7 @@
 #include "stack/follow.h"
 #include "stack/images.h"
 #include "stack/processes.h"
+#include "stack/python_samples.h"
 #include "stack/spaces.h"
 
 #define EACH_NS     (20 * RM_NS_PER_MS)  /* interval between checks of each process */
@@ -36,6 +37,8 @@ struct rm_outside {
     struct rm_spaces *spaces;
     struct rm_follower follower;
     struct rm_unwind_cache *cache;
+    struct rm_python_samples *python;
+    char no_python[240]; /* why an interpreter is not read; "": all are */
     struct rm_root root;
     struct rm_scratch scratch;
     uint64_t page_bytes;
@@ -186,6 +189,89 @@ static uint32_t add_frame(uint64_t *addresses, uint32_t depth, uint64_t value)
     return depth + 1;
 }
 
+/* The interpreter in a process; NULL: none can be read. */
+static struct rm_interpreter *interpreter_of(struct rm_outside *outside, struct rm_space *space)
+{
+    const struct rm_interpreter_process process = {
+        .pid = space->pid,
+        .maps = space->maps,
+        .map_count = space->map_count,
+        .root = &outside->root,
+        .scratch = &outside->scratch,
+    };
+    if (space->python == NULL && space->python_code == space->code) {
+        return NULL;
+    }
+    space->python_code = space->code;
+    if (rm_interpreter_find(&space->python, &process)) {
+        return space->python;
+    }
+    const char *why = rm_interpreter_refusal(space->python);
+    if (why != NULL && outside->no_python[0] == '\0') {
+        (void)snprintf(outside->no_python, sizeof outside->no_python,
+                       "Python's functions of process %u are not read: %s", space->pid, why);
+    }
+    return NULL;
+}
+
+/* Also the code that it makes for each function (-X perf). */
+static bool is_interpreter(void *context, uint64_t address)
+{
+    const struct place *place = context;
+    const struct rm_space_map *map = rm_space_find(place->space, address);
+    return rm_interpreter_is_at(place->space->python, map) ||
+           ((map == NULL || map->image == NULL) && is_trampoline(place, address));
+}
+
+static uint64_t value_of(void *context, uint64_t address)
+{
+    const struct place *place = context;
+    return known_as(place->outside, place->space, address);
+}
+
+/* Replaces the interpreter's frames by those of Python.  The outermost frame of Python is the
+ * program's, also where native frames could not be unwound as far as that. */
+static uint32_t add_python(struct rm_outside *outside, struct rm_space *space,
+                           const struct rm_tree_record *record, const struct rm_followed *followed,
+                           uint64_t *addresses, uint32_t *is_cut)
+{
+    struct place place = {outside, space};
+    const struct rm_native_stack native = {
+        .sample = &record->sample,
+        .depth = followed->unwound.depth,
+        .addresses = followed->addresses,
+        .stacks = followed->stacks,
+        .is_interpreter = is_interpreter,
+        .value = value_of,
+        .context = &place,
+    };
+    const struct rm_python_sample *python = rm_python_samples_find(outside->python, record);
+    if (python != NULL && python->result == RM_PYTHON_READ) {
+        *is_cut = python->is_cut ? 1 : 0;
+        return rm_python_samples_join(&native, python, addresses, RM_STACK_DEPTH);
+    }
+    return rm_python_samples_leave_out(&native,
+                                       rm_stack_writer_name(outside->writer, "[Python not read]"),
+                                       addresses, RM_STACK_DEPTH);
+}
+
+/* Whether a thread of an interpreter runs no Python code: its frames are native ones then. */
+static bool is_idle(const struct rm_outside *outside, const struct rm_tree_record *record)
+{
+    const struct rm_python_sample *python = rm_python_samples_find(outside->python, record);
+    return python != NULL && python->result == RM_PYTHON_IDLE;
+}
+
+static uint32_t add_native(struct rm_outside *outside, struct rm_space *space,
+                           const struct rm_followed *followed, uint64_t *addresses)
+{
+    uint32_t depth = 0;
+    for (uint32_t i = 0; i < followed->unwound.depth; i++) {
+        depth = add_frame(addresses, depth, known_as(outside, space, followed->addresses[i]));
+    }
+    return depth;
+}
+
 static void add_sample(struct rm_outside *outside, struct rm_space *space,
                        const struct rm_tree_record *record, struct rm_stack_sample sample)
 {
@@ -196,16 +282,18 @@ static void add_sample(struct rm_outside *outside, struct rm_space *space,
     outside->follower.unwind.foreign = &foreign;
     const struct rm_followed *followed =
         rm_follow(&outside->follower, &record->sample, space->code, &memory);
-    uint32_t depth = 0;
-    for (uint32_t i = 0; i < followed->unwound.depth; i++) {
-        depth = add_frame(addresses, depth, known_as(outside, space, followed->addresses[i]));
-    }
+    /* At a page fault, the moment matters: what is read later is another line. */
+    bool has_python = record->kind == RM_TREE_CPU && interpreter_of(outside, space) != NULL &&
+                      !is_idle(outside, record);
+    sample.is_cut = followed->unwound.is_cut || followed->unwound.is_broken;
+    uint32_t depth = has_python
+                         ? add_python(outside, space, record, followed, addresses, &sample.is_cut)
+                         : add_native(outside, space, followed, addresses);
     depth = add_frame(addresses, depth, name_of_process(outside, space));
     rm_stack_writer_lose(outside->writer, RM_LOSS_DEPTH, followed->unwound.is_cut);
     rm_stack_writer_lose(outside->writer, RM_LOSS_UNWIND, followed->unwound.is_broken);
     sample.addresses = addresses;
     sample.depth = depth < RM_STACK_DEPTH ? depth : RM_STACK_DEPTH;
-    sample.is_cut = followed->unwound.is_cut || followed->unwound.is_broken;
     (void)rm_stack_writer_add(outside->writer, &sample);
 }
 
@@ -357,10 +445,24 @@ static void take(struct rm_outside *outside, const struct rm_tree_record *record
     }
 }
 
+/* Python frames are those of now, and a sample is unwound later. */
+static void read_fresh(struct rm_outside *outside)
+{
+    struct rm_tree_record record;
+    while (rm_perf_tree_next_fresh(outside->tree, &record)) {
+        struct rm_space *space = rm_spaces_find(outside->spaces, record.pid);
+        struct rm_interpreter *python = space != NULL ? interpreter_of(outside, space) : NULL;
+        if (python != NULL) {
+            rm_python_samples_read(outside->python, &record, python, outside->writer);
+        }
+    }
+}
+
 static void drain_until(struct rm_outside *outside, int64_t until_ns)
 {
     struct rm_tree_record record;
     rm_perf_tree_look(outside->tree);
+    read_fresh(outside);
     while (rm_perf_tree_next(outside->tree, until_ns, &record)) {
         take(outside, &record);
     }
@@ -457,7 +559,7 @@ uint64_t rm_outside_bytes(const struct rm_outside *outside)
 static void tell(const struct rm_outside *outside, int32_t kind, enum rm_tree_record_kind record,
                  const char *remark, const char *lacks_kernel)
 {
-    char text[512], hidden[200] = "";
+    char text[512], hidden[160] = "";
     const char *refusal = rm_perf_tree_refusal(outside->tree, record);
     if (refusal != NULL) {
         rm_stack_writer_set_kind(outside->writer, kind, RESMON_EACCES, refusal);
@@ -473,7 +575,10 @@ static void tell(const struct rm_outside *outside, int32_t kind, enum rm_tree_re
                        "program has other privileges or is not readable%s",
                        outside->hidden.total, rest[0] != '\0' ? "; " : "");
     }
-    (void)snprintf(text, sizeof text, "%s%s", hidden, rest);
+    const char *python = kind == RESMON_STACK_CPU ? outside->no_python : "";
+    bool has_before = hidden[0] != '\0' || rest[0] != '\0';
+    (void)snprintf(text, sizeof text, "%s%s%s%s", hidden, rest,
+                   has_before && python[0] != '\0' ? "; " : "", python);
     rm_stack_writer_set_kind(outside->writer, kind, RESMON_OK, text);
 }
 
@@ -601,7 +706,9 @@ static resmon_status open_parts(struct rm_outside *outside)
     outside->images = rm_images_new();
     outside->spaces = outside->images != NULL ? rm_spaces_new(outside->images) : NULL;
     outside->cache = rm_unwind_cache_new();
-    if (status == RESMON_OK && (outside->spaces == NULL || outside->cache == NULL)) {
+    outside->python = rm_python_samples_new();
+    if (status == RESMON_OK &&
+        (outside->spaces == NULL || outside->cache == NULL || outside->python == NULL)) {
         status = rm_error(RESMON_ENOMEM, "out of memory for stacks of other processes");
     }
     return status;
@@ -655,6 +762,7 @@ void rm_outside_close(struct rm_outside *outside)
     rm_spaces_free(outside->spaces);
     rm_images_free(outside->images);
     rm_free(outside->cache);
+    rm_python_samples_free(outside->python);
     rm_scratch_free(&outside->scratch);
     rm_root_close(&outside->root);
     rm_free(outside);

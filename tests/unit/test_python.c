@@ -1,0 +1,341 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * stack/python: stacks from the memory of interpreters of each version, recorded by
+ * truth/truth_python_frames.py with what these said themselves; the same memory with parts that
+ * cannot be read, that change while they are read, or that are damaged; and joining them with
+ * native stacks.
+ */
+#include "test.h"
+
+#include "python_image.h"
+#include "stack/python_samples.h"
+
+static const char *const names[] = {"3.9-main",  "3.9-deep",  "3.10-main", "3.10-deep", "3.11-main",
+                                    "3.11-deep", "3.12-main", "3.12-deep", "3.13-main", "3.13-deep",
+                                    "3.14-main", "3.14-deep", "3.15-main", "3.15-deep"};
+
+static struct python_image image;
+static struct rm_python python;
+static struct rm_python_stack stack;
+static struct rm_python_thread thread;
+
+static void load(const char *name)
+{
+    static char bytes[65536];
+    char path[512];
+    const char *fixtures = getenv("RESMON_FIXTURES");
+    if (fixtures == NULL) {
+        fail_msg("RESMON_FIXTURES is not set: it names tests/fixtures (CTest sets it)");
+    }
+    (void)snprintf(path, sizeof path, "%s/../fuzz/corpus/python/%s", fixtures, name);
+    FILE *file = fopen(path, "rb");
+    assert_non_null(file);
+    size_t size = fread(bytes, 1, sizeof bytes, file);
+    assert_true(size > 0 && size < sizeof bytes);
+    assert_int_equal(fclose(file), 0);
+    image_parse(&image, bytes, size);
+    thread = (struct rm_python_thread){.number = image.thread};
+}
+
+static void open_image(void)
+{
+    const struct rm_python_memory memory = {image_read, &image};
+    assert_ok(rm_python_open(&python, &memory, image.runtime, image.minor));
+}
+
+static enum rm_python_result take(void)
+{
+    return rm_python_take(&python, &thread, image.stack, 0, &stack);
+}
+
+static void close_image(void)
+{
+    rm_python_close(&python);
+    image_free(&image);
+}
+
+static void check_frames(const char *name)
+{
+    char text[700];
+    if (stack.depth != image.frame_count) {
+        fail_msg("%s: %u frames, not %zu", name, stack.depth, image.frame_count);
+    }
+    for (uint32_t i = 0; i < stack.depth; i++) {
+        (void)snprintf(text, sizeof text, "%u %s", stack.frames[i].line,
+                       stack.frames[i].code->text);
+        assert_string_equal(text, image.frames[i]);
+    }
+}
+
+TEST(each_version_is_read_as_it_says_itself)
+{
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        load(names[i]);
+        open_image();
+        assert_true(image.frame_count >= 8);
+        assert_int_equal(take(), RM_PYTHON_READ);
+        check_frames(names[i]);
+        assert_false(stack.is_cut);
+        assert_int_equal(take(), RM_PYTHON_READ); /* with what is known by now */
+        check_frames(names[i]);
+        close_image();
+    }
+}
+
+/* What C code called begins an evaluation: sorted() calls the key, and something calls <module>. */
+TEST(evaluations_are_told_apart)
+{
+    for (size_t i = 0; i < sizeof names / sizeof *names; i += 2) {
+        load(names[i]);
+        open_image();
+        assert_int_equal(take(), RM_PYTHON_READ);
+        for (uint32_t k = 0; k < stack.depth; k++) {
+            const char *text = stack.frames[k].code->text;
+            bool is_called = strstr(text, "<lambda>") != NULL || strstr(text, "<module>") != NULL;
+            assert_true(!is_called || stack.frames[k].entry != 0);
+        }
+        assert_true((stack.frames[0].entry == 0) == (image.minor >= 11));
+        close_image();
+    }
+}
+
+TEST(a_reading_that_fails_gives_no_wrong_stack)
+{
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        bool is_refused = true;
+        for (uint64_t k = 1; is_refused; k++) {
+            const struct rm_python_memory memory = {image_read, &image};
+            load(names[i]);
+            image.refused_read = k;
+            if (rm_python_open(&python, &memory, image.runtime, image.minor) == RESMON_OK &&
+                take() == RM_PYTHON_READ) {
+                bool has_lines = true; /* a table of lines may be missing: then the first line */
+                for (uint32_t f = 0; f < stack.depth; f++) {
+                    has_lines = has_lines && stack.frames[f].code->table != NULL;
+                }
+                if (has_lines) {
+                    check_frames(names[i]);
+                }
+            }
+            is_refused = image.reads >= k;
+            assert_true(is_refused || k > 10);
+            close_image();
+        }
+    }
+}
+
+/* Clears or fills each word that is not zero, one after the other. */
+TEST(damaged_memory_does_no_harm)
+{
+    static const uint64_t values[] = {0, 1, UINT64_MAX, 0xddddddddddddddddULL};
+    size_t read = 0, not_read = 0;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i += 2) {
+        load(names[i]);
+        for (size_t p = 0; p < image.part_count; p++) {
+            for (uint64_t at = 0; at + 8 <= image.parts[p].bytes; at += 8) {
+                const struct rm_python_memory memory = {image_read, &image};
+                uint64_t kept;
+                memcpy(&kept, image.parts[p].content + at, 8);
+                for (size_t v = 0; kept != 0 && v < sizeof values / sizeof *values; v++) {
+                    memcpy(image.parts[p].content + at, &values[v], 8);
+                    thread = (struct rm_python_thread){.number = image.thread};
+                    bool is_read =
+                        rm_python_open(&python, &memory, image.runtime, image.minor) == RESMON_OK &&
+                        take() == RM_PYTHON_READ;
+                    read += is_read ? 1 : 0;
+                    not_read += is_read ? 0 : 1;
+                    assert_true(!is_read || stack.depth <= RM_PYTHON_DEPTH);
+                    rm_python_close(&python);
+                }
+                memcpy(image.parts[p].content + at, &kept, 8);
+            }
+        }
+        image_free(&image);
+    }
+    assert_true(read > 1000 && not_read > 1000);
+}
+
+TEST(a_chain_that_has_no_end_is_torn_or_cut)
+{
+    load("3.12-main");
+    open_image();
+    assert_int_equal(take(), RM_PYTHON_READ);
+    /* the outermost frame of Python leads back to itself, through the innermost */
+    for (size_t p = 0; p < image.part_count; p++) {
+        struct image_part *part = &image.parts[p];
+        if (part->bytes == RM_PYTHON_CHUNK_BYTES) {
+            uint64_t innermost = part->address + 24;
+            memcpy(part->content + 24 + python.layout.frame_previous, &innermost, 8);
+        }
+    }
+    enum rm_python_result result = take();
+    assert_true(result != RM_PYTHON_READ || stack.is_cut);
+    close_image();
+}
+
+TEST(unknown_versions_are_refused_with_the_reason)
+{
+    load("3.12-main");
+    const struct rm_python_memory memory = {image_read, &image};
+    assert_status(RESMON_ENOTSUP, rm_python_open(&python, &memory, image.runtime, 8));
+    assert_non_null(strstr(resmon_last_error(), "Python 3.8 is older than 3.9"));
+    assert_status(RESMON_ENOTSUP, rm_python_open(&python, &memory, image.runtime, 0));
+    assert_status(RESMON_EACCES, rm_python_open(&python, &memory, 8, 12));
+    image_free(&image);
+    load("3.14-main");
+    for (size_t i = 0; i < image.part_count; i++) {
+        if (image.parts[i].address == image.runtime) {
+            image.parts[i].content[8 + 2] = 16; /* 3.16 */
+        }
+    }
+    assert_status(RESMON_ENOTSUP, rm_python_open(&python, &memory, image.runtime, 0));
+    assert_non_null(strstr(resmon_last_error(), "Python 3.16 is newer than 3.15"));
+    image_free(&image);
+}
+
+TEST(a_thread_that_is_not_pythons_is_idle)
+{
+    for (size_t i = 4; i < sizeof names / sizeof *names; i++) {
+        load(names[i]);
+        open_image();
+        thread.number = 1;
+        enum rm_python_result result = take();
+        /* the image may lack the states of other threads, which a search passes */
+        if (result != RM_PYTHON_IDLE && result != RM_PYTHON_UNREADABLE) {
+            fail_msg("%s: %d", names[i], (int)result);
+        }
+        close_image();
+    }
+}
+
+/* ---- lines ------------------------------------------------------------------------------ */
+
+TEST(damaged_tables_of_lines_end)
+{
+    unsigned char table[64];
+    for (uint32_t minor = 9; minor <= 15; minor++) {
+        for (int fill = 0; fill < 256; fill++) {
+            memset(table, fill, sizeof table);
+            const struct rm_python_code code = {
+                .first_line = 10, .table = table, .table_bytes = sizeof table};
+            for (int64_t position = -1; position < 600; position += 7) {
+                (void)rm_python_code_line(&code, minor, position);
+            }
+            assert_int_equal(rm_python_code_line(&code, minor, -1), 10);
+        }
+    }
+}
+
+/* ---- joining ---------------------------------------------------------------------------- */
+
+/* Addresses from 100 on are the interpreter's. */
+static bool is_interpreters(void *context, uint64_t address)
+{
+    (void)context;
+    return address >= 100;
+}
+
+static uint64_t same(void *context, uint64_t address)
+{
+    (void)context;
+    return address;
+}
+
+static struct rm_python_sample sample;
+static struct rm_perf_record record;
+
+/* Of C code: 1, called by the interpreter (100, 101), 2, the interpreter (102, 103), 3. */
+static struct rm_native_stack native_stack(void)
+{
+    static const uint64_t addresses[] = {1, 100, 101, 2, 102, 103, 3};
+    static const uint64_t stacks[] = {1000, 1100, 1200, 1300, 1400, 1500, 1600};
+    return (struct rm_native_stack){
+        .sample = &record,
+        .depth = 7,
+        .addresses = addresses,
+        .stacks = stacks,
+        .is_interpreter = is_interpreters,
+        .value = same,
+    };
+}
+
+static void check_values(const uint64_t *values, uint32_t depth, const uint64_t *wanted,
+                         uint32_t count)
+{
+    assert_int_equal(depth, count);
+    assert_memory_equal(values, wanted, count * sizeof *wanted);
+}
+
+#define CHECK_JOINED(...)                                                      \
+    do {                                                                       \
+        static const uint64_t wanted[] = {__VA_ARGS__};                        \
+        const struct rm_native_stack native = native_stack();                  \
+        uint64_t values[16];                                                   \
+        uint32_t depth = rm_python_samples_join(&native, &sample, values, 16); \
+        check_values(values, depth, wanted, sizeof wanted / sizeof *wanted);   \
+    } while (0)
+
+/* The innermost frame is at 7000, and its instruction at 8000. */
+static void set(uint32_t depth, const uint64_t *entries, bool is_same_call)
+{
+    sample = (struct rm_python_sample){.depth = depth, .address = 7000, .instruction = 8000};
+    record = (struct rm_perf_record){.stack_bytes = 0};
+    record.registers[3] = is_same_call ? 7000 : 7008;
+    record.registers[4] = 8006;
+    for (uint32_t i = 0; i < depth; i++) {
+        sample.values[i] = 50 + i;
+        sample.entries[i] = entries[i];
+    }
+}
+
+TEST(pythons_frames_replace_the_interpreters)
+{
+    set(4, (const uint64_t[]){0, 1150, 0, 1420}, true);
+    CHECK_JOINED(1, 50, 51, 2, 52, 53, 3);
+    set(2, (const uint64_t[]){0, 1560}, true); /* C code that the interpreter called, too */
+    CHECK_JOINED(1, 2, 50, 51, 3);
+    set(3, (const uint64_t[]){1150, 1420, 1800}, true); /* the native stack ends early */
+    CHECK_JOINED(1, 50, 2, 51, 52);
+}
+
+TEST(native_frames_of_another_call_are_left_out)
+{
+    set(4, (const uint64_t[]){0, 1150, 0, 1420}, false); /* the same evaluations, another call */
+    CHECK_JOINED(50, 51, 2, 52, 53, 3);
+    set(3, (const uint64_t[]){0, 1150, 1420}, true);
+    sample.instruction = 9000;
+    CHECK_JOINED(50, 51, 2, 52, 3);
+    set(2, (const uint64_t[]){900, 1420}, false); /* a new evaluation, deeper */
+    CHECK_JOINED(50, 51, 3);
+    set(2, (const uint64_t[]){1350, 1420}, false); /* a new one in place of C code */
+    CHECK_JOINED(50, 51, 3);
+}
+
+/* Up to 3.10 each frame has an evaluation of its own, and it is not known where. */
+TEST(evaluations_without_entries_are_together)
+{
+    set(2, (const uint64_t[]){1, 1}, true);
+    CHECK_JOINED(1, 50, 51, 3);
+    set(2, (const uint64_t[]){1, 1}, false);
+    CHECK_JOINED(50, 51, 3);
+}
+
+TEST(native_stacks_say_where_python_was_not_read)
+{
+    static const uint64_t wanted[] = {1, 99, 2, 99, 3};
+    const struct rm_native_stack native = native_stack();
+    uint64_t values[16];
+    uint32_t depth = rm_python_samples_leave_out(&native, 99, values, 16);
+    check_values(values, depth, wanted, 5);
+}
+
+TEST(joined_stacks_are_bounded)
+{
+    const struct rm_native_stack native = native_stack();
+    static uint64_t values[5];
+    static uint64_t entries[RM_PYTHON_DEPTH];
+    set(RM_PYTHON_DEPTH, entries, true);
+    assert_int_equal(rm_python_samples_join(&native, &sample, values, 5), 5);
+    set(1, (const uint64_t[]){0}, true); /* cut off before its entry */
+    assert_int_equal(rm_python_samples_join(&native, &sample, values, 5), 2);
+}
