@@ -72,10 +72,10 @@
  * - Memory growth comes from the sampled faults only, without pages of files.  Peaks and scopes are
  *   not available.
  * - Stacks are unwound with the unwind tables of the mapped files, else with frame pointers.
- * - For CPU time, frames of a Python interpreter (CPython 3.9 to 3.15) are replaced by the Python
- *   functions and lines that they run, read from the memory of the process right after the sample.
- *   Native frames below them are kept while the same call runs.  "[Python not read]" stands for
- *   frames that could not be read.
+ * - Frames of a Python interpreter (CPython 3.9 to 3.15) are replaced by the Python functions and
+ *   lines that they run, read from the memory of the process at the sample.  Native frames below
+ *   them are kept while the same call runs.  "[Python not read]" stands for frames that could not
+ * be read in time.
  * - Code generated at run time has names from /tmp/perf-PID.map (Python 3.12 with -X perf, Node.js
  *   with --perf-basic-prof, agents for Java), else "[unknown]".
  *

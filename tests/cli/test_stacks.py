@@ -190,6 +190,28 @@ thread.start()
 thread.join()
 """
 
+# 300,000 lists of 216 bytes, and as many integers of 32; and a line beside it that needs no memory.
+PYTHON_GROWTH = """\
+def big():
+    return bytearray(128 << 20)
+
+def small(n):
+    out = []
+    for i in range(n):
+        out.append([i] * 20)
+        if i % 50 == 0:
+            idle()
+    return out
+
+def idle():
+    t = 0
+    for i in range(1500):
+        t += i
+
+kept = big()
+more = small(300000)
+"""
+
 NODE = """
 function burn(n) { let s = 0; for (let i = 0; i < n; i++) { s = (s * 31 + i) | 0; } return s; }
 function seventy(n) { return burn(7 * n) + 1; }
@@ -429,6 +451,24 @@ class Stacks(place.Case):
                 self.assertGreater(profile.sum_of(r"\bThread.run$|^run$", "^in_a_thread$", "^generate$"), 0)
                 lost = profile.sum_of(r"^\[Python not read\]$", what="samples")
                 self.assertLess(lost, 0.2 * profile.sum_of(what="samples"))
+
+    def test_growth_of_python(self):
+        """By the line that makes it grow, and not by those that run beside it."""
+        room = os.environ.get("RESMON_PYTHONS", "")
+        pathlib.Path("grow.py").write_text(PYTHON_GROWTH, encoding="utf-8")
+        for version in ("3.9", "3.10", "3.11", "3.12", "3.13", "3.14", "3.15"):
+            python = tool(f"{room}/{version}/bin/python", f"python{version}")
+            if not python:
+                continue
+            with self.subTest(python=python):
+                profile = self.profile("--stacks=memory", "--", python, "grow.py")
+                whole = profile.sum_of(kind="memory")
+                big = profile.sum_of("^<module>$", "^big$", kind="memory")
+                small = profile.sum_of("^<module>$", "^small$", kind="memory")
+                self.assertAlmostEqual(big / MIB, 128, delta=0.05 * 128)
+                self.assertAlmostEqual(small / MIB, 76, delta=0.2 * 76)
+                self.assertLess(profile.sum_of("^idle$", kind="memory"), 0.02 * whole)
+                self.assertEqual(profile.lines["big"], {2})
 
     def test_python_with_perf_maps(self):
         room = os.environ.get("RESMON_PYTHONS", "")

@@ -22,6 +22,9 @@ static void check(const struct rm_python_stack *stack)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static struct rm_python python;
+    static struct rm_python_codes codes;
+    static struct rm_python_window window;
+    static struct rm_python_walk walk;
     static struct rm_python_stack stack;
     static struct python_image image;
     const struct rm_python_memory memory = {image_read, &image};
@@ -29,12 +32,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct rm_python_thread thread = {.number = image.thread};
     if (rm_python_open(&python, &memory, image.runtime, image.minor) == RESMON_OK) {
         for (int64_t now_ns = 0; now_ns < 200000000; now_ns += 100000000) {
-            if (rm_python_take(&python, &thread, image.stack, now_ns, &stack) == RM_PYTHON_READ) {
+            if (rm_python_walk(&python, &thread, image.stack, &window, &walk) == RM_PYTHON_READ &&
+                rm_python_symbolize(&python, &codes, &walk, now_ns, &stack)) {
                 check(&stack);
             }
         }
     }
-    rm_python_close(&python);
+    rm_python_codes_free(&codes);
     image_free(&image);
     return 0;
 }

@@ -59,19 +59,23 @@ static bool read_pieces(void *context, const struct rm_python_piece *pieces, siz
 static void take(const struct rm_python_memory *memory, char text[MOST_TEXT])
 {
     static struct rm_python python;
+    static struct rm_python_codes codes;
+    static struct rm_python_window window;
+    static struct rm_python_walk walk;
     static struct rm_python_stack stack;
     struct rm_python_thread thread = {.number = image.thread};
     size_t length = 0;
     text[0] = '\0';
     if (rm_python_open(&python, memory, image.runtime, image.minor) == RESMON_OK &&
-        rm_python_take(&python, &thread, image.stack, 0, &stack) == RM_PYTHON_READ) {
+        rm_python_walk(&python, &thread, image.stack, &window, &walk) == RM_PYTHON_READ &&
+        rm_python_symbolize(&python, &codes, &walk, 0, &stack)) {
         for (uint32_t i = 0; i < stack.depth; i++) {
             length += (size_t)snprintf(text + length, MOST_TEXT - length, "%s%u %s\n",
-                                       stack.frames[i].entry != 0 ? "*" : "", stack.frames[i].line,
+                                       walk.frames[i].entry != 0 ? "*" : "", stack.frames[i].line,
                                        stack.frames[i].code->text);
         }
     }
-    rm_python_close(&python);
+    rm_python_codes_free(&codes);
 }
 
 /* Clears each row of the image that the result does not depend on. */

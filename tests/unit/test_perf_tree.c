@@ -261,6 +261,60 @@ TEST(samples_have_registers_and_stacks)
     rm_perf_tree_free(tree);
 }
 
+static uint32_t count_fresh(struct rm_perf_tree *tree, bool *ret_is_stopped)
+{
+    uint32_t count = 0;
+    struct rm_tree_record record;
+    for (size_t i = 0; i < rm_perf_tree_cpu_count(tree); i++) {
+        struct rm_perf_fresh fresh;
+        if (!rm_perf_tree_open_fresh(tree, i, &fresh)) {
+            continue;
+        }
+        int64_t latest_ns = 0;
+        while (rm_perf_fresh_next(&fresh, &fresh.cpu_time, &record)) {
+            assert_true(record.kind == RM_TREE_CPU && record.t_ns >= latest_ns);
+            latest_ns = record.t_ns;
+            count++;
+        }
+        while (rm_perf_fresh_next(&fresh, &fresh.faults, &record)) {
+            assert_int_equal(record.kind, RM_TREE_FAULT);
+            count++;
+        }
+        rm_perf_tree_stop_fresh(tree);
+        *ret_is_stopped = !rm_perf_fresh_wait(&fresh);
+    }
+    return count;
+}
+
+/* They stay in the rings for who reads the tree, and are not fresh once that one has them. */
+TEST(fresh_samples_are_seen_before_the_tree_is_read)
+{
+    needs_live("samples of CPU time and of page faults of this host");
+    int gate[2];
+    struct seen seen = {.forks = 0};
+    bool is_stopped = false;
+    const struct rm_perf_tree_terms terms = {
+        .cpu_ns = 20 * RM_NS_PER_MS, .fault_period = 1024, .fault_wakeup = 1};
+    pid_t pid = start_child(gate, touch_and_burn);
+    seen.pids[seen.pid_count++] = (uint32_t)pid;
+    struct rm_perf_tree *tree = open_tree(pid, &terms);
+    assert_int_equal(write(gate[1], "g", 1), 1);
+    (void)close(gate[1]);
+    (void)waitpid(pid, NULL, 0);
+    if (tree == NULL || rm_perf_tree_refusal(tree, RM_TREE_CPU) != NULL) {
+        print_message("skipped: no samples of CPU time\n");
+        rm_perf_tree_free(tree);
+        skip();
+    }
+    uint32_t fresh = count_fresh(tree, &is_stopped);
+    assert_true(is_stopped);
+    assert_true(fresh > 0);
+    drain(tree, INT64_MAX, &seen);
+    assert_int_equal(fresh, seen.cpu + seen.faults);
+    assert_int_equal(count_fresh(tree, &is_stopped), 0);
+    rm_perf_tree_free(tree);
+}
+
 TEST(what_has_ended_is_no_process)
 {
     int gate[2];

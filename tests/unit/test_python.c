@@ -8,7 +8,7 @@
 #include "test.h"
 
 #include "python_image.h"
-#include "stack/python_samples.h"
+#include "stack/python_join.h"
 
 static const char *const names[] = {"3.9-main",  "3.9-deep",  "3.10-main", "3.10-deep", "3.11-main",
                                     "3.11-deep", "3.12-main", "3.12-deep", "3.13-main", "3.13-deep",
@@ -16,6 +16,9 @@ static const char *const names[] = {"3.9-main",  "3.9-deep",  "3.10-main", "3.10
 
 static struct python_image image;
 static struct rm_python python;
+static struct rm_python_codes codes;
+static struct rm_python_window window;
+static struct rm_python_walk walk;
 static struct rm_python_stack stack;
 static struct rm_python_thread thread;
 
@@ -45,12 +48,15 @@ static void open_image(void)
 
 static enum rm_python_result take(void)
 {
-    return rm_python_take(&python, &thread, image.stack, 0, &stack);
+    enum rm_python_result result = rm_python_walk(&python, &thread, image.stack, &window, &walk);
+    return result == RM_PYTHON_READ && !rm_python_symbolize(&python, &codes, &walk, 0, &stack)
+               ? RM_PYTHON_TORN
+               : result;
 }
 
 static void close_image(void)
 {
-    rm_python_close(&python);
+    rm_python_codes_free(&codes);
     image_free(&image);
 }
 
@@ -75,7 +81,7 @@ TEST(each_version_is_read_as_it_says_itself)
         assert_true(image.frame_count >= 8);
         assert_int_equal(take(), RM_PYTHON_READ);
         check_frames(names[i]);
-        assert_false(stack.is_cut);
+        assert_false(walk.is_cut);
         assert_int_equal(take(), RM_PYTHON_READ); /* with what is known by now */
         check_frames(names[i]);
         close_image();
@@ -92,9 +98,9 @@ TEST(evaluations_are_told_apart)
         for (uint32_t k = 0; k < stack.depth; k++) {
             const char *text = stack.frames[k].code->text;
             bool is_called = strstr(text, "<lambda>") != NULL || strstr(text, "<module>") != NULL;
-            assert_true(!is_called || stack.frames[k].entry != 0);
+            assert_true(!is_called || walk.frames[k].entry != 0);
         }
-        assert_true((stack.frames[0].entry == 0) == (image.minor >= 11));
+        assert_true((walk.frames[0].entry == 0) == (image.minor >= 11));
         close_image();
     }
 }
@@ -145,7 +151,7 @@ TEST(damaged_memory_does_no_harm)
                     read += is_read ? 1 : 0;
                     not_read += is_read ? 0 : 1;
                     assert_true(!is_read || stack.depth <= RM_PYTHON_DEPTH);
-                    rm_python_close(&python);
+                    rm_python_codes_free(&codes);
                 }
                 memcpy(image.parts[p].content + at, &kept, 8);
             }
@@ -169,7 +175,7 @@ TEST(a_chain_that_has_no_end_is_torn_or_cut)
         }
     }
     enum rm_python_result result = take();
-    assert_true(result != RM_PYTHON_READ || stack.is_cut);
+    assert_true(result != RM_PYTHON_READ || walk.is_cut);
     close_image();
 }
 
@@ -241,19 +247,26 @@ static uint64_t same(void *context, uint64_t address)
     return address;
 }
 
-static struct rm_python_sample sample;
+static struct rm_joined_python sample;
 static struct rm_perf_record record;
 
 /* Of C code: 1, called by the interpreter (100, 101), 2, the interpreter (102, 103), 3. */
 static struct rm_native_stack native_stack(void)
 {
     static const uint64_t addresses[] = {1, 100, 101, 2, 102, 103, 3};
-    static const uint64_t stacks[] = {1000, 1100, 1200, 1300, 1400, 1500, 1600};
+    static struct rm_unwind_frame frames[7];
+    for (size_t i = 0; i < 7; i++) {
+        frames[i].stack = 1000 + 100 * i;
+    }
+    for (size_t i = 1; i < 7; i += 4) {
+        frames[i].saved[2] = record.registers[3];
+        frames[i].saved[4] = record.registers[4];
+    }
     return (struct rm_native_stack){
         .sample = &record,
         .depth = 7,
         .addresses = addresses,
-        .stacks = stacks,
+        .frames = frames,
         .is_interpreter = is_interpreters,
         .value = same,
     };
@@ -266,19 +279,27 @@ static void check_values(const uint64_t *values, uint32_t depth, const uint64_t 
     assert_memory_equal(values, wanted, count * sizeof *wanted);
 }
 
-#define CHECK_JOINED(...)                                                      \
-    do {                                                                       \
-        static const uint64_t wanted[] = {__VA_ARGS__};                        \
-        const struct rm_native_stack native = native_stack();                  \
-        uint64_t values[16];                                                   \
-        uint32_t depth = rm_python_samples_join(&native, &sample, values, 16); \
-        check_values(values, depth, wanted, sizeof wanted / sizeof *wanted);   \
+static struct rm_python_places places;
+
+static bool is_same(const struct rm_native_stack *native)
+{
+    places = (struct rm_python_places){.samples = 0};
+    return rm_python_is_same(native, &sample, &places, true);
+}
+
+#define CHECK_JOINED(...)                                                                \
+    do {                                                                                 \
+        static const uint64_t wanted[] = {__VA_ARGS__};                                  \
+        const struct rm_native_stack native = native_stack();                            \
+        uint64_t values[16];                                                             \
+        uint32_t depth = rm_python_join(&native, &sample, is_same(&native), values, 16); \
+        check_values(values, depth, wanted, sizeof wanted / sizeof *wanted);             \
     } while (0)
 
 /* The innermost frame is at 7000, and its instruction at 8000. */
 static void set(uint32_t depth, const uint64_t *entries, bool is_same_call)
 {
-    sample = (struct rm_python_sample){.depth = depth, .address = 7000, .instruction = 8000};
+    sample = (struct rm_joined_python){.depth = depth, .address = 7000, .instruction = 8000};
     record = (struct rm_perf_record){.stack_bytes = 0};
     record.registers[3] = is_same_call ? 7000 : 7008;
     record.registers[4] = 8006;
@@ -325,17 +346,59 @@ TEST(native_stacks_say_where_python_was_not_read)
     static const uint64_t wanted[] = {1, 99, 2, 99, 3};
     const struct rm_native_stack native = native_stack();
     uint64_t values[16];
-    uint32_t depth = rm_python_samples_leave_out(&native, 99, values, 16);
+    uint32_t depth = rm_python_leave_out(&native, 99, values, 16);
     check_values(values, depth, wanted, 5);
+}
+
+TEST(stacks_are_the_same_if_their_calls_are)
+{
+    set(3, (const uint64_t[]){0, 1150, 1420}, true);
+    struct rm_native_stack native = native_stack();
+    assert_true(is_same(&native));
+    assert_true(rm_python_may_be_same(&native, &sample));
+    set(3, (const uint64_t[]){0, 1150, 1420}, false); /* of another frame */
+    native = native_stack();
+    assert_false(is_same(&native));
+    assert_false(rm_python_may_be_same(&native, &sample));
+    set(3, (const uint64_t[]){0, 900, 1420}, true); /* of another evaluation */
+    native = native_stack();
+    assert_false(is_same(&native));
+    set(2, (const uint64_t[]){1, 1}, true);
+    native = native_stack();
+    assert_true(is_same(&native));
+    sample.instruction = 0;
+    assert_false(is_same(&native));
+}
+
+/* Once it is known which registers the interpreter uses, others do not count. */
+TEST(places_of_the_evaluation_are_learned)
+{
+    set(3, (const uint64_t[]){0, 1150, 1420}, true);
+    struct rm_native_stack native = native_stack();
+    struct rm_unwind_frame frames[7];
+    memcpy(frames, native.frames, sizeof frames);
+    native.frames = frames;
+    places = (struct rm_python_places){.samples = 0};
+    frames[1].saved[5] = sample.address; /* left over from a call, in one of two samples */
+    for (uint64_t i = 0; i < 40; i++) {
+        frames[1].saved[5] = i % 2 == 0 ? sample.address : 0;
+        sample.instruction = 8000 + i % 3;
+        assert_true(rm_python_is_same(&native, &sample, &places, true));
+    }
+    frames[1].saved[5] = sample.address;
+    frames[1].saved[2] = 7777; /* in truth, another frame is evaluated */
+    assert_false(rm_python_is_same(&native, &sample, &places, true));
+    assert_int_equal(places.samples, 32);
 }
 
 TEST(joined_stacks_are_bounded)
 {
-    const struct rm_native_stack native = native_stack();
     static uint64_t values[5];
     static uint64_t entries[RM_PYTHON_DEPTH];
     set(RM_PYTHON_DEPTH, entries, true);
-    assert_int_equal(rm_python_samples_join(&native, &sample, values, 5), 5);
+    struct rm_native_stack native = native_stack();
+    assert_int_equal(rm_python_join(&native, &sample, true, values, 5), 5);
     set(1, (const uint64_t[]){0}, true); /* cut off before its entry */
-    assert_int_equal(rm_python_samples_join(&native, &sample, values, 5), 2);
+    native = native_stack();
+    assert_int_equal(rm_python_join(&native, &sample, true, values, 5), 2);
 }

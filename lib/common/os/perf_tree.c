@@ -7,6 +7,7 @@
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/ioctl.h>
 #include <time.h>
 #include <unistd.h>
@@ -41,7 +42,6 @@ struct tree_ring {
     struct rm_perf_buffer buffer;
     struct rm_perf_cursor next;
     int64_t next_ns; /* time of the next record; INT64_MAX: no record */
-    uint64_t fresh;  /* position after the last fresh sample */
 };
 
 struct event {
@@ -64,14 +64,22 @@ struct rm_perf_tree {
     size_t event_count, event_room;
     size_t opened;          /* number of observed threads */
     struct tree_ring *held; /* the ring of the last returned record */
+    int nudge, stop;        /* event descriptors for fresh samples; -1: none are opened */
 };
 
 /* ---- one event --------------------------------------------------------------------------- */
 
+static uint32_t wakeup_of(const struct rm_perf_tree *tree, enum source source)
+{
+    return source == OF_CPU        ? 1
+           : source == OF_FAULTS   ? tree->terms.fault_wakeup
+           : tree->terms.is_prompt ? 1
+                                   : (uint32_t)(sizes[tree->size_row][source] / 2);
+}
+
 static void describe(const struct rm_perf_tree *tree, enum source source,
                      struct perf_event_attr *attributes)
 {
-    bool is_prompt = tree->terms.is_prompt && source == OF_PROCESSES;
     *attributes = (struct perf_event_attr){
         .type = PERF_TYPE_SOFTWARE,
         .inherit = 1,
@@ -80,10 +88,8 @@ static void describe(const struct rm_perf_tree *tree, enum source source,
         .sample_id_all = 1,
         .use_clockid = 1,
         .clockid = CLOCK_MONOTONIC,
-        .watermark = source == OF_CPU ? 0 : 1,
-        .wakeup_watermark = source == OF_CPU ? 1 /* event */
-                            : is_prompt      ? 1
-                                             : (uint32_t)(sizes[tree->size_row][source] / 2),
+        .watermark = source == OF_PROCESSES ? 1 : 0,
+        .wakeup_watermark = wakeup_of(tree, source), /* bytes, or else samples */
         .sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME,
         .read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING,
     };
@@ -330,6 +336,13 @@ resmon_status rm_perf_tree_add(struct rm_perf_tree *tree, uint32_t thread)
     return status;
 }
 
+static void close_descriptor(int fd)
+{
+    if (fd >= 0) {
+        (void)close(fd);
+    }
+}
+
 resmon_status rm_perf_tree_new(const struct rm_perf_tree_terms *terms,
                                struct rm_perf_tree **ret_tree)
 {
@@ -338,7 +351,10 @@ resmon_status rm_perf_tree_new(const struct rm_perf_tree_terms *terms,
     if (tree != NULL) {
         tree->ring_count = (size_t)(cpus > 0 ? cpus : 1) * SOURCES;
         tree->rings = rm_alloc(tree->ring_count, sizeof *tree->rings);
-        tree->polled = rm_alloc(tree->ring_count, sizeof *tree->polled);
+        tree->polled = rm_alloc(tree->ring_count + 1, sizeof *tree->polled);
+    }
+    if (tree != NULL) {
+        tree->nudge = tree->stop = -1;
     }
     if (tree == NULL || tree->rings == NULL || tree->polled == NULL) {
         rm_perf_tree_free(tree);
@@ -368,6 +384,8 @@ void rm_perf_tree_free(struct rm_perf_tree *tree)
     if (tree->rings != NULL) {
         close_all(tree);
     }
+    close_descriptor(tree->nudge);
+    close_descriptor(tree->stop);
     rm_free(tree->rings);
     rm_free(tree->polled);
     rm_free(tree->events);
@@ -418,25 +436,42 @@ uint64_t rm_perf_tree_bytes(const struct rm_perf_tree *tree)
     return sum;
 }
 
+/* A poll of a perf descriptor takes its wake-up away from others (perf_poll()). */
+static bool is_polled(const struct rm_perf_tree *tree, const struct tree_ring *ring)
+{
+    return ring->source == OF_PROCESSES || tree->nudge < 0;
+}
+
+static void take_nudges(int nudge)
+{
+    uint64_t nudges;
+    (void)!read(nudge, &nudges, sizeof nudges);
+}
+
 /* A ring is polled no more after all its processes have ended: it would end every wait at once. */
 bool rm_perf_tree_wait(struct rm_perf_tree *tree, int64_t most_ns)
 {
     const struct timespec most = {most_ns / RM_NS_PER_S, most_ns % RM_NS_PER_S};
     nfds_t count = 0;
     for (size_t i = 0; i < tree->ring_count; i++) {
-        tree->polled[i] = (struct pollfd){.fd = tree->rings[i].fd, .events = POLLIN};
-        count += tree->rings[i].fd >= 0 ? 1 : 0;
+        int fd = is_polled(tree, &tree->rings[i]) ? tree->rings[i].fd : -1;
+        tree->polled[i] = (struct pollfd){.fd = fd, .events = POLLIN};
+        count += fd >= 0 ? 1 : 0;
     }
     if (count == 0) {
         return false;
     }
-    int ready = ppoll(tree->polled, tree->ring_count, &most, NULL);
+    tree->polled[tree->ring_count] = (struct pollfd){.fd = tree->nudge, .events = POLLIN};
+    int ready = ppoll(tree->polled, tree->ring_count + 1, &most, NULL);
     for (size_t i = 0; i < tree->ring_count && ready > 0; i++) {
         short seen = tree->polled[i].revents;
         bool is_over = (seen & (POLLHUP | POLLERR | POLLNVAL)) != 0;
         if (is_over || (seen != 0 && !rm_perf_is_ours(tree->rings[i].fd))) {
             tree->rings[i].fd = -1; /* hung up, or the number is another file's by now */
         }
+    }
+    if (ready > 0 && tree->polled[tree->ring_count].revents != 0) {
+        take_nudges(tree->nudge);
     }
     if (ready < 0 && errno != EINTR) {
         (void)nanosleep(&most, NULL);
@@ -595,26 +630,137 @@ bool rm_perf_tree_next(struct rm_perf_tree *tree, int64_t until_ns,
     }
 }
 
-/* Their positions are ahead of the record that is read next. */
-bool rm_perf_tree_next_fresh(struct rm_perf_tree *tree, struct rm_tree_record *ret_record)
+/* ---- fresh samples ----------------------------------------------------------------------- */
+
+size_t rm_perf_tree_cpu_count(const struct rm_perf_tree *tree)
 {
-    for (size_t i = 0; i < tree->ring_count; i++) {
-        struct tree_ring *ring = &tree->rings[i];
-        struct tree_ring ahead = *ring;
-        if (ring->source != OF_CPU || ring->buffer.memory == NULL) {
-            continue;
-        }
-        ahead.buffer.tail = ring->fresh > ring->buffer.tail ? ring->fresh : ring->buffer.tail;
-        while (rm_perf_buffer_peek(&ahead.buffer, &ahead.next)) {
-            rm_perf_buffer_pass(&ahead.buffer, &ahead.next);
-            ring->fresh = ahead.buffer.tail;
-            ahead.next.buffer = &ring->buffer;
-            ret_record->t_ns = time_of(ahead.next);
-            if (ahead.next.type == PERF_RECORD_SAMPLE &&
-                read_sample(tree, ring->source, ahead.next, ret_record)) {
-                return true;
-            }
+    return tree->ring_count / SOURCES;
+}
+
+static bool open_ring(const struct tree_ring *ring, struct rm_perf_fresh_ring *fresh)
+{
+    *fresh = (struct rm_perf_fresh_ring){.fd = -1};
+    if (ring->buffer.memory == NULL) {
+        return false;
+    }
+    fresh->fd = ring->fd;
+    fresh->buffer = ring->buffer;
+    return true;
+}
+
+bool rm_perf_tree_open_fresh(struct rm_perf_tree *tree, size_t index,
+                             struct rm_perf_fresh *ret_fresh)
+{
+    const struct tree_ring *rings = &tree->rings[index * SOURCES];
+    *ret_fresh = (struct rm_perf_fresh){.tree = tree, .cpu = rings[OF_CPU].cpu};
+    bool has_cpu = open_ring(&rings[OF_CPU], &ret_fresh->cpu_time);
+    bool has_faults = open_ring(&rings[OF_FAULTS], &ret_fresh->faults);
+    if (!has_cpu && !has_faults) {
+        return false;
+    }
+    if (tree->stop < 0) {
+        tree->stop = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    }
+    if (tree->stop >= 0 && tree->nudge < 0) {
+        tree->nudge = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    }
+    return tree->nudge >= 0;
+}
+
+static void signal_descriptor(int fd)
+{
+    const uint64_t one = 1;
+    (void)!write(fd, &one, sizeof one);
+}
+
+void rm_perf_tree_stop_fresh(struct rm_perf_tree *tree)
+{
+    signal_descriptor(tree->stop);
+}
+
+bool rm_perf_fresh_wait(struct rm_perf_fresh *fresh)
+{
+    struct rm_perf_fresh_ring *rings[] = {&fresh->cpu_time, &fresh->faults};
+    struct pollfd polled[] = {
+        {.fd = fresh->tree->stop, .events = POLLIN},
+        {.fd = fresh->cpu_time.fd, .events = POLLIN},
+        {.fd = fresh->faults.fd, .events = POLLIN},
+    };
+    if (poll(polled, RM_ARRAY_LEN(polled), -1) < 0) {
+        return errno == EINTR;
+    }
+    for (size_t i = 0; i < RM_ARRAY_LEN(rings); i++) {
+        if ((polled[i + 1].revents & (POLLHUP | POLLERR | POLLNVAL)) != 0) {
+            rings[i]->fd = -1;
         }
     }
-    return false;
+    return polled[0].revents == 0;
+}
+
+static uint64_t load_tail(const struct rm_perf_fresh_ring *ring)
+{
+    const struct perf_event_mmap_page *page = ring->buffer.memory;
+    return __atomic_load_n(&page->data_tail, __ATOMIC_ACQUIRE);
+}
+
+/* The record at a position of the ring; false: it is no whole record. */
+static bool read_header(const struct rm_perf_fresh_ring *ring, uint64_t at,
+                        struct rm_perf_cursor *ret_cursor)
+{
+    struct perf_event_header header;
+    uint64_t bytes = ring->buffer.head - at;
+    if (bytes < sizeof header) {
+        return false;
+    }
+    rm_perf_buffer_copy(&ring->buffer, at, &header, sizeof header);
+    *ret_cursor = (struct rm_perf_cursor){
+        .buffer = &ring->buffer,
+        .at = at + sizeof header,
+        .end = at + header.size,
+        .type = header.type,
+    };
+    return header.size >= sizeof header && header.size <= bytes;
+}
+
+/* The tree's thread frees records meanwhile, whose bytes the kernel then writes anew: what was
+ * copied counts if its record was not freed by then. */
+bool rm_perf_fresh_next(const struct rm_perf_fresh *fresh, struct rm_perf_fresh_ring *ring,
+                        struct rm_tree_record *ret_record)
+{
+    enum source source = ring == &fresh->faults ? OF_FAULTS : OF_CPU;
+    bool is_sample = false;
+    if (ring->buffer.memory == NULL) {
+        return false;
+    }
+    (void)rm_perf_buffer_look(&ring->buffer);
+    while (!is_sample) {
+        struct rm_perf_cursor cursor = {.at = 0};
+        uint64_t tail = load_tail(ring);
+        uint64_t at = ring->position > tail ? ring->position : tail;
+        if (at >= ring->buffer.head) {
+            return false;
+        }
+        bool is_whole = read_header(ring, at, &cursor);
+        ret_record->t_ns = is_whole ? time_of(cursor) : 0;
+        is_sample = is_whole && cursor.type == PERF_RECORD_SAMPLE &&
+                    read_sample(fresh->tree, source, cursor, ret_record);
+        __atomic_thread_fence(__ATOMIC_ACQUIRE);
+        bool is_freed = load_tail(ring) > at;
+        is_sample = is_sample && !is_freed;
+        ring->position = is_freed ? 0 : is_whole ? cursor.end : ring->buffer.head;
+    }
+    return true;
+}
+
+static bool is_filling(const struct rm_perf_fresh_ring *ring)
+{
+    return ring->buffer.memory != NULL &&
+           ring->buffer.head - load_tail(ring) > (ring->buffer.mask + 1) / 4;
+}
+
+void rm_perf_fresh_nudge(const struct rm_perf_fresh *fresh)
+{
+    if (is_filling(&fresh->cpu_time) || is_filling(&fresh->faults)) {
+        signal_descriptor(fresh->tree->nudge);
+    }
 }

@@ -49,6 +49,8 @@ struct rm_tree_record {
 struct rm_perf_tree_terms {
     int64_t cpu_ns;        /* CPU time between samples; 0: counted without samples */
     uint64_t fault_period; /* minor page faults between samples; 0: no samples */
+    uint32_t fault_wakeup; /* samples of page faults between wake-ups, which cost the faulting
+                              thread some microseconds each in a virtual machine */
     bool is_prompt;        /* the start or end of a process ends a wait */
 };
 
@@ -83,18 +85,54 @@ void rm_perf_tree_look(struct rm_perf_tree *tree);
 bool rm_perf_tree_next(struct rm_perf_tree *tree, int64_t until_ns,
                        struct rm_tree_record *ret_record);
 
-/** The next sample that came since the last calls and is not returned by rm_perf_tree_next() yet,
- * to see a thread shortly after its sample.  False: no sample. */
-bool rm_perf_tree_next_fresh(struct rm_perf_tree *tree, struct rm_tree_record *ret_record);
-
 /** CPU time of all observed threads until now; ns. */
 uint64_t rm_perf_tree_cpu_ns(const struct rm_perf_tree *tree);
 
-/** Waits for a sample of CPU time, or until another ring is half full, at most `most_ns`.  False:
- * all observed threads have ended; returns at once. */
+/** Waits until there are samples, or a ring of other records is half full, at most `most_ns`; with
+ * rm_perf_tree_open_fresh(), until rm_perf_fresh_nudge() is called.  False: all observed threads
+ * have ended; returns at once. */
 bool rm_perf_tree_wait(struct rm_perf_tree *tree, int64_t most_ns);
 
 /** Bytes of memory of all rings. */
 uint64_t rm_perf_tree_bytes(const struct rm_perf_tree *tree);
+
+/* ---- fresh samples ----------------------------------------------------------------------- */
+
+/*
+ * Samples as they come, of one CPU, for a thread that looks at the sampled thread at once, beside
+ * the thread that reads the tree.  If it runs on that CPU, it takes the place of the sampled
+ * thread, which does not go on before it waits again.
+ */
+
+struct rm_perf_fresh {
+    const struct rm_perf_tree *tree;
+    int cpu;
+    struct rm_perf_fresh_ring {
+        int fd; /* -1: no more samples */
+        struct rm_perf_buffer buffer;
+        uint64_t position; /* after the last sample that was returned */
+    } cpu_time, faults;
+};
+
+/** Number of CPUs, as far as they may have rings. */
+size_t rm_perf_tree_cpu_count(const struct rm_perf_tree *tree);
+
+/** Opens the fresh samples of a CPU.  From the first one on, rm_perf_tree_wait() does not wait for
+ * samples.  False: the CPU has no rings, or there is no descriptor.  Call on the tree's thread. */
+bool rm_perf_tree_open_fresh(struct rm_perf_tree *tree, size_t index,
+                             struct rm_perf_fresh *ret_fresh);
+
+/** Ends all waits for fresh samples from now on. */
+void rm_perf_tree_stop_fresh(struct rm_perf_tree *tree);
+
+/** Waits for a fresh sample; false: stopped. */
+bool rm_perf_fresh_wait(struct rm_perf_fresh *fresh);
+
+/** The next fresh sample of a ring, whose stack is not valid; false: none. */
+bool rm_perf_fresh_next(const struct rm_perf_fresh *fresh, struct rm_perf_fresh_ring *ring,
+                        struct rm_tree_record *ret_record);
+
+/** Ends a wait of the tree's thread if a ring is a quarter full. */
+void rm_perf_fresh_nudge(const struct rm_perf_fresh *fresh);
 
 #endif

@@ -48,12 +48,13 @@ static void signal_begun(struct rm_stacks *stacks)
     (void)pthread_mutex_unlock(&stacks->lock);
 }
 
-/* CPU time of handlers is in the program's clocks only. */
-static void publish_cost(struct rm_stacks *stacks)
+/* CPU time of handlers is in the program's clocks only; `others_ns`: of other threads of ours. */
+static void publish_cost(struct rm_stacks *stacks, uint64_t others_ns)
 {
     struct rm_clock_pair start = stacks->round.terms.block.header->start;
     double ns_per_tick = rm_clock_ns_per_tick(start, rm_clock_read_pair());
-    RM_STORE(&stacks->cost->thread_ns, (uint64_t)rm_clock_cpu_ns(CLOCK_THREAD_CPUTIME_ID));
+    RM_STORE(&stacks->cost->thread_ns,
+             (uint64_t)rm_clock_cpu_ns(CLOCK_THREAD_CPUTIME_ID) + others_ns);
     RM_STORE(&stacks->cost->handlers_ns, (uint64_t)((double)rm_handler_ticks() * ns_per_tick));
 }
 
@@ -71,7 +72,7 @@ static void make_rounds(struct rm_stacks *stacks, bool is_open)
             rm_stack_round_make(round);
             until_ns = now_ns + ROUND_NS;
             wakes = 0;
-            publish_cost(stacks);
+            publish_cost(stacks, 0);
         } else if (is_open) {
             rm_stack_round_drain(round);
         }
@@ -101,7 +102,7 @@ static void *run_thread(void *context)
         rm_stack_round_close(round);
     }
     rm_stack_sampler_close();
-    publish_cost(stacks);
+    publish_cost(stacks, 0);
     return NULL;
 }
 
@@ -135,7 +136,7 @@ static void watch_outside(struct rm_stacks *stacks, struct rm_outside *outside)
         }
         rm_outside_drain(outside);
         RM_STORE(&header->own_stacks_rss, rm_outside_bytes(outside));
-        publish_cost(stacks);
+        publish_cost(stacks, rm_outside_cpu_ns(outside));
         mark = rm_condition_mark(&stacks->is_stopped);
     }
 }
@@ -165,8 +166,9 @@ static void *run_outside(void *context)
         watch_outside(stacks, outside);
         rm_outside_finish(outside);
     }
+    uint64_t others_ns = status == RESMON_OK ? rm_outside_cpu_ns(outside) : 0;
     rm_outside_close(outside);
-    publish_cost(stacks);
+    publish_cost(stacks, others_ns);
     return NULL;
 }
 

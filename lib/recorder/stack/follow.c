@@ -10,7 +10,7 @@ const struct rm_followed *rm_follow(struct rm_follower *follower,
         return followed;
     }
     const struct rm_view_start start = {.sample = sample, .log = &followed->log, .memory = memory};
-    follower->unwind.stacks = followed->stacks;
+    follower->unwind.frames = followed->frames;
     followed->unwound =
         rm_unwind_follow(&follower->unwind, &start, followed->addresses, RM_STACK_DEPTH);
     followed->code = code;

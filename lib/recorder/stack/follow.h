@@ -21,7 +21,7 @@ struct rm_followed {
     struct rm_view_log log;
     struct rm_unwound unwound;
     uint64_t addresses[RM_STACK_DEPTH];
-    uint64_t stacks[RM_STACK_DEPTH]; /* stack pointers */
+    struct rm_unwind_frame frames[RM_STACK_DEPTH];
 };
 
 /* Zeroed: empty cache.  Used by one thread. */

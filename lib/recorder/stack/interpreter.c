@@ -9,11 +9,9 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/compiler.h"
 #include "base/status.h"
 #include "base/text.h"
-
-/* Threads whose states are remembered: one row for each, by their number. */
-#define THREADS 256U
 
 /* An interpreter that is not ready is looked at again. */
 #define AGAIN_NS (20 * RM_NS_PER_MS)
@@ -21,31 +19,22 @@
 /* Failures before the first success that make an interpreter one that cannot be read. */
 #define MOST_FAILURES 50U
 
-struct known_thread {
-    uint32_t number; /* in our namespace */
-    struct rm_python_thread thread;
-};
-
 struct rm_interpreter {
-    struct rm_python python;
-    uint32_t pid;
+    struct rm_interpreter_target target;
+    struct rm_python_codes codes;
+    struct rm_python_places places;
     const struct rm_image *image;
-    const struct rm_root *root;
-    struct rm_scratch *scratch;
     bool is_open;
-    int error; /* errno of the last failed reading */
     int64_t again_ns;
     char why[160];
     bool has_read;
     uint32_t failures;
-    struct known_thread threads[THREADS];
 };
 
 /* ---- memory ----------------------------------------------------------------------------- */
 
 static bool read_pieces(void *context, const struct rm_python_piece *pieces, size_t count)
 {
-    struct rm_interpreter *interpreter = context;
     struct iovec to[RM_PYTHON_PIECES], from[RM_PYTHON_PIECES];
     size_t bytes = 0;
     for (size_t i = 0; i < count; i++) {
@@ -55,8 +44,7 @@ static bool read_pieces(void *context, const struct rm_python_piece *pieces, siz
         from[i].iov_len = pieces[i].bytes;
         bytes += pieces[i].bytes;
     }
-    ssize_t got = process_vm_readv((pid_t)interpreter->pid, to, count, from, count, 0);
-    interpreter->error = got < 0 ? errno : interpreter->error;
+    ssize_t got = process_vm_readv((pid_t)(uintptr_t)context, to, count, from, count, 0);
     return got >= 0 && (size_t)got == bytes;
 }
 
@@ -90,30 +78,40 @@ static uint32_t minor_of(const struct rm_interpreter *interpreter,
 {
     uint64_t version;
     bool is_read = python->version != 0 &&
-                   rm_python_read(&interpreter->python.memory, in_process(map, python->version),
-                                  &version, sizeof version);
+                   rm_python_read(&interpreter->target.python.memory,
+                                  in_process(map, python->version), &version, sizeof version);
     return is_read && (uint32_t)version >> 24 == 3 ? (uint32_t)version >> 16 & 0xff : python->minor;
 }
 
-static void open_python(struct rm_interpreter *interpreter, const struct rm_image_python *python,
+/* Why the memory of a process cannot be read; NULL: it can, or will perhaps be readable later. */
+static const char *refusal_of(const struct rm_python *python)
+{
+    uint64_t word;
+    if (rm_python_read(&python->memory, python->runtime, &word, sizeof word)) {
+        return NULL;
+    }
+    return errno == EPERM    ? "another process's memory may not be read here "
+                               "(kernel.yama.ptrace_scope, a container, or another user's process)"
+           : errno == ENOSYS ? "process_vm_readv() is not permitted here"
+                             : NULL;
+}
+
+static void open_python(struct rm_interpreter *interpreter, const struct rm_image_python *image,
                         const struct rm_space_map *map)
 {
-    const struct rm_python_memory memory = {read_pieces, interpreter};
-    interpreter->python.memory = memory;
-    resmon_status status =
-        rm_python_open(&interpreter->python, &memory, in_process(map, python->runtime),
-                       minor_of(interpreter, python, map));
+    struct rm_python *python = &interpreter->target.python;
+    const struct rm_python_memory memory = {
+        read_pieces,
+        (void *)(uintptr_t)interpreter->target.pid, // NOLINT(performance-no-int-to-ptr)
+    };
+    python->memory = memory;
+    resmon_status status = rm_python_open(python, &memory, in_process(map, image->runtime),
+                                          minor_of(interpreter, image, map));
+    const char *why = status == RESMON_ENOTSUP ? resmon_last_error()
+                      : status != RESMON_OK    ? refusal_of(python)
+                                               : NULL;
     interpreter->is_open = status == RESMON_OK;
-    if (status == RESMON_EACCES && interpreter->error == EPERM) {
-        (void)rm_text_set(interpreter->why, sizeof interpreter->why,
-                          "another process's memory may not be read here "
-                          "(kernel.yama.ptrace_scope, a container, or another user's process)");
-    } else if (status == RESMON_EACCES && interpreter->error == ENOSYS) {
-        (void)rm_text_set(interpreter->why, sizeof interpreter->why,
-                          "process_vm_readv() is not permitted here");
-    } else if (status == RESMON_ENOTSUP) {
-        (void)rm_text_set(interpreter->why, sizeof interpreter->why, resmon_last_error());
-    }
+    (void)rm_text_set(interpreter->why, sizeof interpreter->why, why != NULL ? why : "");
 }
 
 bool rm_interpreter_find(struct rm_interpreter **interpreter,
@@ -132,10 +130,8 @@ bool rm_interpreter_find(struct rm_interpreter **interpreter,
         return false;
     }
     struct rm_interpreter *found = *interpreter;
-    found->pid = process->pid;
+    found->target.pid = process->pid;
     found->image = map->image;
-    found->root = process->root;
-    found->scratch = process->scratch;
     found->again_ns = now_ns + AGAIN_NS;
     open_python(found, &python, map);
     return found->is_open;
@@ -144,7 +140,7 @@ bool rm_interpreter_find(struct rm_interpreter **interpreter,
 void rm_interpreter_free(struct rm_interpreter *interpreter)
 {
     if (interpreter != NULL) {
-        rm_python_close(&interpreter->python);
+        rm_python_codes_free(&interpreter->codes);
         rm_free(interpreter);
     }
 }
@@ -154,6 +150,11 @@ const char *rm_interpreter_refusal(const struct rm_interpreter *interpreter)
     return interpreter != NULL && interpreter->why[0] != '\0' ? interpreter->why : NULL;
 }
 
+struct rm_python_places *rm_interpreter_places(struct rm_interpreter *interpreter)
+{
+    return &interpreter->places;
+}
+
 bool rm_interpreter_is_at(const struct rm_interpreter *interpreter, const struct rm_space_map *map)
 {
     return map != NULL && map->image == interpreter->image;
@@ -161,14 +162,19 @@ bool rm_interpreter_is_at(const struct rm_interpreter *interpreter, const struct
 
 /* ---- stacks ----------------------------------------------------------------------------- */
 
+const struct rm_interpreter_target *rm_interpreter_target(const struct rm_interpreter *interpreter)
+{
+    return &interpreter->target;
+}
+
 /* The number of a thread in the namespace of its process: the last one of "NSpid:". */
-static uint32_t number_there(struct rm_interpreter *interpreter, uint32_t thread)
+static uint32_t number_there(uint32_t pid, uint32_t thread, struct rm_interpreter_reader *reader)
 {
     char path[64];
     struct rm_text text, line;
     uint64_t number = thread;
-    (void)snprintf(path, sizeof path, "proc/%u/task/%u/status", interpreter->pid, thread);
-    if (rm_file_read_once(interpreter->root, path, interpreter->scratch, &text) != RESMON_OK) {
+    (void)snprintf(path, sizeof path, "proc/%u/task/%u/status", pid, thread);
+    if (rm_file_read_once(reader->root, path, &reader->scratch, &text) != RESMON_OK) {
         return thread;
     }
     while (rm_parse_line(&text, &line)) {
@@ -181,34 +187,44 @@ static uint32_t number_there(struct rm_interpreter *interpreter, uint32_t thread
     return (uint32_t)number;
 }
 
+enum rm_python_result rm_interpreter_walk(const struct rm_interpreter_target *target,
+                                          struct rm_interpreter_reader *reader, uint32_t number,
+                                          uint64_t stack, struct rm_python_walk *ret_walk)
+{
+    size_t at = number % RM_INTERPRETER_THREADS;
+    struct rm_python_thread *thread = &reader->threads.rows[at].thread;
+    if (reader->threads.rows[at].number != number || reader->threads.rows[at].pid != target->pid) {
+        reader->threads.rows[at].number = number;
+        reader->threads.rows[at].pid = target->pid;
+        *thread = (struct rm_python_thread){.number = number_there(target->pid, number, reader)};
+    }
+    return rm_python_walk(&target->python, thread, number == target->pid ? 0 : stack,
+                          &reader->window, ret_walk);
+}
+
 /* Structures of an interpreter that is not like those known, such as a debug build of an old one,
  * give no stack ever. */
-static void judge(struct rm_interpreter *interpreter, enum rm_python_result result)
+static void judge(struct rm_interpreter *interpreter, bool is_read)
 {
-    if (result == RM_PYTHON_READ) {
+    if (is_read) {
         interpreter->has_read = true;
-    } else if (result == RM_PYTHON_TORN && !interpreter->has_read &&
-               ++interpreter->failures == MOST_FAILURES) {
+    } else if (!interpreter->has_read && ++interpreter->failures == MOST_FAILURES) {
         interpreter->is_open = false;
         interpreter->again_ns = INT64_MAX;
         (void)snprintf(interpreter->why, sizeof interpreter->why,
                        "the structures of this Python 3.%u are not the known ones (a debug build?)",
-                       interpreter->python.layout.minor);
+                       interpreter->target.python.layout.minor);
     }
 }
 
-enum rm_python_result rm_interpreter_take(struct rm_interpreter *interpreter, uint32_t thread,
-                                          uint64_t stack, struct rm_python_stack *ret_stack)
+bool rm_interpreter_symbolize(struct rm_interpreter *interpreter, enum rm_python_result result,
+                              const struct rm_python_walk *walk, struct rm_python_stack *ret_stack)
 {
-    struct known_thread *known = &interpreter->threads[thread % THREADS];
-    bool is_first = thread == interpreter->pid;
-    if (known->number != thread) {
-        *known = (struct known_thread){.number = thread};
-        known->thread.number = number_there(interpreter, thread);
+    bool is_read = result == RM_PYTHON_READ &&
+                   rm_python_symbolize(&interpreter->target.python, &interpreter->codes, walk,
+                                       rm_clock_monotonic_ns(), ret_stack);
+    if (is_read || result == RM_PYTHON_READ || result == RM_PYTHON_TORN) {
+        judge(interpreter, is_read);
     }
-    enum rm_python_result result =
-        rm_python_take(&interpreter->python, &known->thread, is_first ? 0 : stack,
-                       rm_clock_monotonic_ns(), ret_stack);
-    judge(interpreter, result);
-    return result;
+    return is_read;
 }

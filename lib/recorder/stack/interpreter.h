@@ -13,6 +13,7 @@
 #include "os/file.h"
 #include "stack/images.h"
 #include "stack/python.h"
+#include "stack/python_join.h"
 
 struct rm_interpreter;
 
@@ -21,8 +22,6 @@ struct rm_interpreter_process {
     uint32_t pid;
     const struct rm_space_map *maps;
     size_t map_count;
-    const struct rm_root *root; /* root and scratch must outlive the interpreter */
-    struct rm_scratch *scratch;
 };
 
 /** Finds the interpreter of a process, and makes `*interpreter` when there is one.  True: it can be
@@ -36,12 +35,44 @@ void rm_interpreter_free(struct rm_interpreter *interpreter);
 /** Why an interpreter (or NULL) cannot be read; NULL: it can, or may be ready later. */
 const char *rm_interpreter_refusal(const struct rm_interpreter *interpreter);
 
+/** Where its evaluation loop keeps its frame, as learned so far. */
+struct rm_python_places *rm_interpreter_places(struct rm_interpreter *interpreter);
+
 /** Whether a mapping is the interpreter's own code. */
 bool rm_interpreter_is_at(const struct rm_interpreter *interpreter, const struct rm_space_map *map);
 
-/** Reads the stack of a thread, when rm_interpreter_find() says that it can be read; `stack`: its
- * stack pointer. */
-enum rm_python_result rm_interpreter_take(struct rm_interpreter *interpreter, uint32_t thread,
-                                          uint64_t stack, struct rm_python_stack *ret_stack);
+/* What reading needs; may be copied, and used after the interpreter was freed. */
+struct rm_interpreter_target {
+    uint32_t pid;
+    struct rm_python python;
+};
+const struct rm_interpreter_target *rm_interpreter_target(const struct rm_interpreter *interpreter);
+
+/* Threads of interpreters, as one reader knows them, by their numbers. */
+#define RM_INTERPRETER_THREADS 64U
+struct rm_interpreter_threads {
+    struct {
+        uint32_t pid, number; /* in our namespace */
+        struct rm_python_thread thread;
+    } rows[RM_INTERPRETER_THREADS];
+};
+
+/* Working memory of one reader. */
+struct rm_interpreter_reader {
+    const struct rm_root *root;
+    struct rm_scratch scratch;
+    struct rm_interpreter_threads threads;
+    struct rm_python_window window;
+};
+
+/** Reads the frames of a thread; `stack`: its stack pointer.  Several threads may do so at once,
+ * each with a reader of its own. */
+enum rm_python_result rm_interpreter_walk(const struct rm_interpreter_target *target,
+                                          struct rm_interpreter_reader *reader, uint32_t number,
+                                          uint64_t stack, struct rm_python_walk *ret_walk);
+
+/** Finds code and lines of what was read; false: it was changing (rm_python_symbolize()). */
+bool rm_interpreter_symbolize(struct rm_interpreter *interpreter, enum rm_python_result result,
+                              const struct rm_python_walk *walk, struct rm_python_stack *ret_stack);
 
 #endif

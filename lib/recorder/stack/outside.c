@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -15,7 +16,7 @@
 #include "stack/follow.h"
 #include "stack/images.h"
 #include "stack/processes.h"
-#include "stack/python_samples.h"
+#include "stack/python_frames.h"
 #include "stack/spaces.h"
 
 #define EACH_NS     (20 * RM_NS_PER_MS)  /* interval between checks of each process */
@@ -23,6 +24,8 @@
 #define LEAST_NS    (10 * RM_NS_PER_MS)  /* shortest interval between readings of them */
 /* Clock difference between records of two CPUs; a ring fills in a few milliseconds. */
 #define SLACK_NS (RM_NS_PER_MS / 2)
+
+#define FAULTS_NS RM_NS_PER_MS /* shortest interval between looks at page faults */
 
 /* From a process's end until its usage is complete. */
 #define SETTLE_NS  (200 * RM_NS_PER_MS)
@@ -37,11 +40,11 @@ struct rm_outside {
     struct rm_spaces *spaces;
     struct rm_follower follower;
     struct rm_unwind_cache *cache;
-    struct rm_python_samples *python;
-    char no_python[240]; /* why an interpreter is not read; "": all are */
+    struct rm_python_frames python;
     struct rm_root root;
     struct rm_scratch scratch;
     uint64_t page_bytes;
+    bool has_faults;    /* since the last wait */
     int64_t settled_ns; /* time of the last search for ended processes */
     bool has_each;
     struct rm_each each;
@@ -189,31 +192,6 @@ static uint32_t add_frame(uint64_t *addresses, uint32_t depth, uint64_t value)
     return depth + 1;
 }
 
-/* The interpreter in a process; NULL: none can be read. */
-static struct rm_interpreter *interpreter_of(struct rm_outside *outside, struct rm_space *space)
-{
-    const struct rm_interpreter_process process = {
-        .pid = space->pid,
-        .maps = space->maps,
-        .map_count = space->map_count,
-        .root = &outside->root,
-        .scratch = &outside->scratch,
-    };
-    if (space->python == NULL && space->python_code == space->code) {
-        return NULL;
-    }
-    space->python_code = space->code;
-    if (rm_interpreter_find(&space->python, &process)) {
-        return space->python;
-    }
-    const char *why = rm_interpreter_refusal(space->python);
-    if (why != NULL && outside->no_python[0] == '\0') {
-        (void)snprintf(outside->no_python, sizeof outside->no_python,
-                       "Python's functions of process %u are not read: %s", space->pid, why);
-    }
-    return NULL;
-}
-
 /* Also the code that it makes for each function (-X perf). */
 static bool is_interpreter(void *context, uint64_t address)
 {
@@ -227,39 +205,6 @@ static uint64_t value_of(void *context, uint64_t address)
 {
     const struct place *place = context;
     return known_as(place->outside, place->space, address);
-}
-
-/* Replaces the interpreter's frames by those of Python.  The outermost frame of Python is the
- * program's, also where native frames could not be unwound as far as that. */
-static uint32_t add_python(struct rm_outside *outside, struct rm_space *space,
-                           const struct rm_tree_record *record, const struct rm_followed *followed,
-                           uint64_t *addresses, uint32_t *is_cut)
-{
-    struct place place = {outside, space};
-    const struct rm_native_stack native = {
-        .sample = &record->sample,
-        .depth = followed->unwound.depth,
-        .addresses = followed->addresses,
-        .stacks = followed->stacks,
-        .is_interpreter = is_interpreter,
-        .value = value_of,
-        .context = &place,
-    };
-    const struct rm_python_sample *python = rm_python_samples_find(outside->python, record);
-    if (python != NULL && python->result == RM_PYTHON_READ) {
-        *is_cut = python->is_cut ? 1 : 0;
-        return rm_python_samples_join(&native, python, addresses, RM_STACK_DEPTH);
-    }
-    return rm_python_samples_leave_out(&native,
-                                       rm_stack_writer_name(outside->writer, "[Python not read]"),
-                                       addresses, RM_STACK_DEPTH);
-}
-
-/* Whether a thread of an interpreter runs no Python code: its frames are native ones then. */
-static bool is_idle(const struct rm_outside *outside, const struct rm_tree_record *record)
-{
-    const struct rm_python_sample *python = rm_python_samples_find(outside->python, record);
-    return python != NULL && python->result == RM_PYTHON_IDLE;
 }
 
 static uint32_t add_native(struct rm_outside *outside, struct rm_space *space,
@@ -276,19 +221,25 @@ static void add_sample(struct rm_outside *outside, struct rm_space *space,
                        const struct rm_tree_record *record, struct rm_stack_sample sample)
 {
     uint64_t addresses[RM_STACK_DEPTH + 1];
-    const struct place place = {outside, space};
+    struct place place = {outside, space};
     const struct rm_view_memory memory = {read_word, &place};
     const struct rm_unwind_foreign foreign = {find_table, is_trampoline, &place, outside->cache};
     outside->follower.unwind.foreign = &foreign;
     const struct rm_followed *followed =
         rm_follow(&outside->follower, &record->sample, space->code, &memory);
-    /* At a page fault, the moment matters: what is read later is another line. */
-    bool has_python = record->kind == RM_TREE_CPU && interpreter_of(outside, space) != NULL &&
-                      !is_idle(outside, record);
+    const struct rm_native_stack native = {
+        .sample = &record->sample,
+        .depth = followed->unwound.depth,
+        .addresses = followed->addresses,
+        .frames = followed->frames,
+        .is_interpreter = is_interpreter,
+        .value = value_of,
+        .context = &place,
+    };
     sample.is_cut = followed->unwound.is_cut || followed->unwound.is_broken;
-    uint32_t depth = has_python
-                         ? add_python(outside, space, record, followed, addresses, &sample.is_cut)
-                         : add_native(outside, space, followed, addresses);
+    uint32_t depth = rm_python_frames_join(&outside->python, space, record, &native,
+                                           followed->unwound.is_broken, addresses, &sample.is_cut);
+    depth = depth > 0 ? depth : add_native(outside, space, followed, addresses);
     depth = add_frame(addresses, depth, name_of_process(outside, space));
     rm_stack_writer_lose(outside->writer, RM_LOSS_DEPTH, followed->unwound.is_cut);
     rm_stack_writer_lose(outside->writer, RM_LOSS_UNWIND, followed->unwound.is_broken);
@@ -433,6 +384,7 @@ static void take(struct rm_outside *outside, const struct rm_tree_record *record
         if (space != NULL && record->kind == RM_TREE_CPU) {
             take_cpu(outside, space, record);
         } else if (space != NULL) {
+            outside->has_faults = true;
             take_fault(outside, space, record);
         }
         break;
@@ -445,24 +397,10 @@ static void take(struct rm_outside *outside, const struct rm_tree_record *record
     }
 }
 
-/* Python frames are those of now, and a sample is unwound later. */
-static void read_fresh(struct rm_outside *outside)
-{
-    struct rm_tree_record record;
-    while (rm_perf_tree_next_fresh(outside->tree, &record)) {
-        struct rm_space *space = rm_spaces_find(outside->spaces, record.pid);
-        struct rm_interpreter *python = space != NULL ? interpreter_of(outside, space) : NULL;
-        if (python != NULL) {
-            rm_python_samples_read(outside->python, &record, python, outside->writer);
-        }
-    }
-}
-
 static void drain_until(struct rm_outside *outside, int64_t until_ns)
 {
     struct rm_tree_record record;
     rm_perf_tree_look(outside->tree);
-    read_fresh(outside);
     while (rm_perf_tree_next(outside->tree, until_ns, &record)) {
         take(outside, &record);
     }
@@ -544,9 +482,21 @@ void rm_outside_finish(struct rm_outside *outside)
     rm_outside_write_kinds(outside);
 }
 
+/* In a row of page faults, each sample would end the wait at once. */
 bool rm_outside_wait(struct rm_outside *outside, int64_t most_ns)
 {
+    const struct timespec pause = {.tv_nsec = FAULTS_NS};
+    if (outside->has_faults) {
+        (void)nanosleep(&pause, NULL);
+        outside->has_faults = false;
+    }
     return rm_perf_tree_wait(outside->tree, most_ns);
+}
+
+uint64_t rm_outside_cpu_ns(const struct rm_outside *outside)
+{
+    const struct rm_python_readers *readers = outside->python.readers;
+    return readers != NULL ? rm_python_readers_cpu_ns(readers) : 0;
 }
 
 uint64_t rm_outside_bytes(const struct rm_outside *outside)
@@ -575,7 +525,7 @@ static void tell(const struct rm_outside *outside, int32_t kind, enum rm_tree_re
                        "program has other privileges or is not readable%s",
                        outside->hidden.total, rest[0] != '\0' ? "; " : "");
     }
-    const char *python = kind == RESMON_STACK_CPU ? outside->no_python : "";
+    const char *python = kind == RESMON_STACK_CPU ? outside->python.why_not : "";
     bool has_before = hidden[0] != '\0' || rest[0] != '\0';
     (void)snprintf(text, sizeof text, "%s%s%s%s", hidden, rest,
                    has_before && python[0] != '\0' ? "; " : "", python);
@@ -691,7 +641,7 @@ static resmon_status observe(struct rm_outside *outside)
 
 static resmon_status open_parts(struct rm_outside *outside)
 {
-    const struct rm_perf_tree_terms *events = &outside->terms.events;
+    struct rm_perf_tree_terms *events = &outside->terms.events;
     bool has_samples = events->cpu_ns > 0 || events->fault_period > 0;
     resmon_status status = has_samples ? rm_unwind_open() : RESMON_OK;
     if (status == RESMON_OK) {
@@ -701,14 +651,17 @@ static resmon_status open_parts(struct rm_outside *outside)
         status = rm_scratch_init(&outside->scratch);
     }
     if (status == RESMON_OK) {
-        status = rm_perf_tree_new(&outside->terms.events, &outside->tree);
+        events->fault_wakeup =
+            rm_python_frames_wakeup(outside->terms.pid, &outside->root, &outside->scratch);
+        status = rm_perf_tree_new(events, &outside->tree);
     }
+    outside->python.tree = outside->tree;
+    outside->python.root = &outside->root;
+    outside->python.writer = outside->writer;
     outside->images = rm_images_new();
     outside->spaces = outside->images != NULL ? rm_spaces_new(outside->images) : NULL;
     outside->cache = rm_unwind_cache_new();
-    outside->python = rm_python_samples_new();
-    if (status == RESMON_OK &&
-        (outside->spaces == NULL || outside->cache == NULL || outside->python == NULL)) {
+    if (status == RESMON_OK && (outside->spaces == NULL || outside->cache == NULL)) {
         status = rm_error(RESMON_ENOMEM, "out of memory for stacks of other processes");
     }
     return status;
@@ -758,11 +711,11 @@ void rm_outside_close(struct rm_outside *outside)
     if (outside->has_each) {
         rm_each_close(&outside->each);
     }
+    rm_python_frames_close(&outside->python);
     rm_perf_tree_free(outside->tree);
     rm_spaces_free(outside->spaces);
     rm_images_free(outside->images);
     rm_free(outside->cache);
-    rm_python_samples_free(outside->python);
     rm_scratch_free(&outside->scratch);
     rm_root_close(&outside->root);
     rm_free(outside);

@@ -43,6 +43,9 @@ void rm_outside_drain(struct rm_outside *outside);
 /** Drains the rest; CPU time without samples is attributed to the process's name alone. */
 void rm_outside_finish(struct rm_outside *outside);
 
+/** CPU time of further threads so far. */
+uint64_t rm_outside_cpu_ns(const struct rm_outside *outside);
+
 /** Memory that it uses. */
 uint64_t rm_outside_bytes(const struct rm_outside *outside);
 

@@ -23,13 +23,7 @@ resmon_status rm_python_open(struct rm_python *python, const struct rm_python_me
 {
     python->memory = *memory;
     python->runtime = runtime;
-    python->codes = (struct rm_python_codes){0};
     return rm_python_layout_find(memory, runtime, minor, &python->layout);
-}
-
-void rm_python_close(struct rm_python *python)
-{
-    rm_python_codes_free(&python->codes);
 }
 
 static uint64_t word_at(const unsigned char *bytes, uint32_t offset)
@@ -47,18 +41,19 @@ static bool read_word(const struct rm_python *python, uint64_t address, uint64_t
 /* ---- the thread ------------------------------------------------------------------------- */
 
 /* Its state is read together with the chunk that had its frames the last time. */
-static bool read_thread(struct rm_python *python, const struct rm_python_thread *thread,
+static bool read_thread(const struct rm_python *python, const struct rm_python_thread *thread,
+                        struct rm_python_window *window,
                         unsigned char state[RM_PYTHON_THREAD_BYTES])
 {
     const struct rm_python_piece pieces[] = {
         {thread->address, state, python->layout.thread_bytes},
-        {thread->chunk, python->bytes, RM_PYTHON_CHUNK_BYTES},
+        {thread->chunk, window->bytes, RM_PYTHON_CHUNK_BYTES},
     };
-    python->window = thread->chunk;
+    window->address = thread->chunk;
     if (thread->chunk != 0 && python->memory.read(python->memory.context, pieces, 2)) {
         return true;
     }
-    python->window = 0;
+    window->address = 0;
     return python->memory.read(python->memory.context, pieces, 1);
 }
 
@@ -144,37 +139,36 @@ static bool find_thread(const struct rm_python *python, struct rm_python_thread 
 
 /* ---- frames ----------------------------------------------------------------------------- */
 
-/* Of a chunk or of a single frame. */
-static bool is_in_window(const struct rm_python *python, uint64_t address, uint32_t bytes)
+static bool is_in_window(const struct rm_python_window *window, uint64_t address, uint32_t bytes)
 {
-    return python->window != 0 && address >= python->window &&
-           address - python->window <= RM_PYTHON_CHUNK_BYTES - bytes;
+    return window->address != 0 && address >= window->address &&
+           address - window->address <= RM_PYTHON_CHUNK_BYTES - bytes;
 }
 
-static bool read_window(struct rm_python *python, uint64_t address)
+static void read_window(const struct rm_python *python, struct rm_python_window *window,
+                        uint64_t address)
 {
-    python->window = address;
+    window->address = address;
     if (address == 0 ||
-        !rm_python_read(&python->memory, address, python->bytes, RM_PYTHON_CHUNK_BYTES)) {
-        python->window = 0;
+        !rm_python_read(&python->memory, address, window->bytes, RM_PYTHON_CHUNK_BYTES)) {
+        window->address = 0;
     }
-    return python->window != 0;
 }
 
 /* Frames of a deep stack are in several chunks; those of generators are anywhere. */
-static bool read_frame(struct rm_python *python, uint64_t address,
-                       unsigned char frame[RM_PYTHON_FRAME_BYTES])
+static bool read_frame(const struct rm_python *python, struct rm_python_window *window,
+                       uint64_t address, unsigned char frame[RM_PYTHON_FRAME_BYTES])
 {
     uint32_t bytes = python->layout.frame_bytes;
-    if (!is_in_window(python, address, bytes) && python->window != 0) {
-        uint64_t before = word_at(python->bytes, 0);
+    if (!is_in_window(window, address, bytes) && window->address != 0) {
+        uint64_t before = word_at(window->bytes, 0);
         bool is_before = address > before && address - before <= RM_PYTHON_CHUNK_BYTES - bytes;
         if (before != 0 && is_before) {
-            (void)read_window(python, before);
+            read_window(python, window, before);
         }
     }
-    if (is_in_window(python, address, bytes)) {
-        memcpy(frame, python->bytes + (address - python->window), bytes);
+    if (is_in_window(window, address, bytes)) {
+        memcpy(frame, window->bytes + (address - window->address), bytes);
         return true;
     }
     return rm_python_read(&python->memory, address, frame, bytes);
@@ -182,12 +176,12 @@ static bool read_frame(struct rm_python *python, uint64_t address,
 
 /* 3.11: the structs on the C stack are chained, from the innermost evaluation on. */
 static void find_entries(const struct rm_python *python, uint64_t cframe,
-                         struct rm_python_stack *stack)
+                         struct rm_python_walk *walk)
 {
     const struct rm_python_layout *layout = &python->layout;
-    for (uint32_t i = 0; i < stack->depth && layout->cframe_previous != 0 && cframe != 0; i++) {
-        if (stack->frames[i].entry != 0) {
-            stack->frames[i].entry = cframe;
+    for (uint32_t i = 0; i < walk->depth && layout->cframe_previous != 0 && cframe != 0; i++) {
+        if (walk->frames[i].entry != 0) {
+            walk->frames[i].entry = cframe;
             if (!read_word(python, cframe + layout->cframe_previous, &cframe)) {
                 return;
             }
@@ -195,19 +189,20 @@ static void find_entries(const struct rm_python *python, uint64_t cframe,
     }
 }
 
-struct walk {
-    uint64_t address; /* of the next frame */
-    uint64_t end;     /* 3.15: the last one */
+/* The chain of a thread's frames. */
+struct chain {
+    uint64_t next; /* address of the next frame */
+    uint64_t end;  /* 3.15: the last one */
     uint32_t walked;
     bool is_whole;
 };
 
 /* A frame that is no Python code stands for the C code that called the evaluation. */
-static void mark_entry(const struct rm_python *python, struct rm_python_stack *stack,
+static void mark_entry(const struct rm_python *python, struct rm_python_walk *walk,
                        uint64_t address, const unsigned char *frame)
 {
     const struct rm_python_layout *layout = &python->layout;
-    struct rm_python_frame *last = stack->depth > 0 ? &stack->frames[stack->depth - 1] : NULL;
+    struct rm_python_frame *last = walk->depth > 0 ? &walk->frames[walk->depth - 1] : NULL;
     bool is_entry = layout->frame_owner == 0 ||
                     (layout->frame_is_entry != 0 && frame[layout->frame_is_entry] != 0);
     if (last != NULL && last->entry == 0 && (address != 0 || is_entry)) {
@@ -215,184 +210,190 @@ static void mark_entry(const struct rm_python *python, struct rm_python_stack *s
     }
 }
 
-static void add_frame(struct rm_python *python, struct rm_python_stack *stack, uint64_t address,
+static void add_frame(const struct rm_python *python, struct rm_python_walk *walk, uint64_t address,
                       const unsigned char *frame)
 {
     const struct rm_python_layout *layout = &python->layout;
-    uint32_t at = stack->depth;
+    struct rm_python_frame *added = &walk->frames[walk->depth];
     uint32_t narrow;
-    if (at == RM_PYTHON_DEPTH) {
-        stack->is_cut = true;
+    if (walk->depth == RM_PYTHON_DEPTH) {
+        walk->is_cut = true;
         return;
     }
-    stack->address = at == 0 ? address : stack->address;
-    stack->frames[stack->depth++] = (struct rm_python_frame){.entry = 0};
-    python->addresses[at] = word_at(frame, layout->frame_code) & ~TAG;
-    python->copies[at] = 0;
+    walk->address = walk->depth++ == 0 ? address : walk->address;
+    *added = (struct rm_python_frame){.code = word_at(frame, layout->frame_code) & ~TAG};
     if (layout->minor < 11) {
         memcpy(&narrow, frame + layout->frame_instruction, sizeof narrow);
-        python->instructions[at] = (uint64_t)(int64_t)(int32_t)narrow;
+        added->instruction = (uint64_t)(int64_t)(int32_t)narrow;
     } else {
-        python->instructions[at] = word_at(frame, layout->frame_instruction);
+        added->instruction = word_at(frame, layout->frame_instruction);
     }
     if (layout->frame_copies != 0) {
-        memcpy(&python->copies[at], frame + layout->frame_copies, sizeof python->copies[at]);
+        memcpy(&added->copy, frame + layout->frame_copies, sizeof added->copy);
     }
-    mark_entry(python, stack, 0, frame);
+    mark_entry(python, walk, 0, frame);
 }
 
 /* Takes one frame; false: not readable. */
-static bool step(struct rm_python *python, struct walk *walk, struct rm_python_stack *stack)
+static bool step(const struct rm_python *python, struct rm_python_window *window,
+                 struct chain *chain, struct rm_python_walk *walk)
 {
     const struct rm_python_layout *layout = &python->layout;
     unsigned char frame[RM_PYTHON_FRAME_BYTES];
-    if (!read_frame(python, walk->address, frame)) {
+    if (!read_frame(python, window, chain->next, frame)) {
         return false;
     }
     bool is_foreign = layout->frame_owner != 0 && layout->frame_is_entry == 0 &&
                       frame[layout->frame_owner] >= FIRST_FOREIGN_OWNER;
     if (is_foreign) {
-        mark_entry(python, stack, walk->address, frame);
+        mark_entry(python, walk, chain->next, frame);
     } else {
-        add_frame(python, stack, walk->address, frame);
+        add_frame(python, walk, chain->next, frame);
     }
     uint64_t previous = word_at(frame, layout->frame_previous);
     bool is_entry = layout->frame_is_entry == 0 || frame[layout->frame_is_entry] != 0;
-    walk->is_whole = previous == 0 && (is_foreign || layout->minor < 12) && is_entry &&
-                     (walk->end == 0 || walk->end == walk->address);
-    walk->address = previous == walk->address ? 0 : previous;
+    chain->is_whole = previous == 0 && (is_foreign || layout->minor < 12) && is_entry &&
+                      (chain->end == 0 || chain->end == chain->next);
+    chain->next = previous == chain->next ? 0 : previous;
     return true;
 }
-
-/* Position of the instruction in the code, for the line table; false: not in the code. */
-static bool position_of(const struct rm_python *python, uint32_t i, int64_t *ret_position)
-{
-    const struct rm_python_layout *layout = &python->layout;
-    const struct rm_python_code *code = python->found[i];
-    uint64_t base = code->address + layout->code_bytecode;
-    if (layout->minor < 11) {
-        int64_t index = (int64_t)python->instructions[i];
-        *ret_position = layout->minor == 10 ? 2 * index : index;
-        return true;
-    }
-    if (python->copies[i] != 0) {
-        uint64_t copies = 0;
-        if (!read_word(python, code->address + layout->code_copies, &copies) ||
-            !read_word(python, copies + 8 + 8 * (uint64_t)python->copies[i], &base)) {
-            return false;
-        }
-    }
-    int64_t bytes = (int64_t)(python->instructions[i] - base);
-    *ret_position = bytes / 2;
-    return bytes >= -2 && bytes / 2 <= (int64_t)code->bytecode_units;
-}
-
-/* Address of the innermost frame's instruction.  Up to 3.10 the bytecode is a bytes object. */
-static uint64_t instruction_of(const struct rm_python *python, int64_t position)
-{
-    const struct rm_python_layout *layout = &python->layout;
-    uint64_t bytecode;
-    if (layout->minor >= 11) {
-        return python->instructions[0];
-    }
-    return read_word(python, python->found[0]->address + layout->code_bytecode, &bytecode)
-               ? bytecode + layout->bytes_data + (uint64_t)position
-               : 0;
-}
-
-static bool find_lines(struct rm_python *python, struct rm_python_stack *stack, int64_t now_ns)
-{
-    if (!rm_python_codes_find(&python->codes, &python->memory, &python->layout, python->addresses,
-                              stack->depth, now_ns, python->found)) {
-        return false;
-    }
-    for (uint32_t i = 0; i < stack->depth; i++) {
-        int64_t position;
-        if (!position_of(python, i, &position)) {
-            return false;
-        }
-        stack->frames[i].code = python->found[i];
-        stack->instruction = i == 0 ? instruction_of(python, position) : stack->instruction;
-        stack->frames[i].line =
-            rm_python_code_line(python->found[i], python->layout.minor, position);
-    }
-    return true;
-}
-
-/* ---- the stack -------------------------------------------------------------------------- */
 
 /* The first frame and the last one; false: not readable. */
-static bool begin_walk(const struct rm_python *python, uint64_t cframe, const unsigned char *state,
-                       struct walk *walk)
+static bool begin_chain(const struct rm_python *python, uint64_t cframe, const unsigned char *state,
+                        struct chain *chain)
 {
     const struct rm_python_layout *layout = &python->layout;
-    *walk = (struct walk){.address = 0};
+    *chain = (struct chain){.next = 0};
     if (layout->thread_base_frame != 0) {
-        walk->end = word_at(state, layout->thread_base_frame);
+        chain->end = word_at(state, layout->thread_base_frame);
     }
     if (layout->thread_cframe != 0) {
-        return read_word(python, cframe + layout->cframe_frame, &walk->address);
+        return read_word(python, cframe + layout->cframe_frame, &chain->next);
     }
-    walk->address = word_at(state, layout->thread_frame);
+    chain->next = word_at(state, layout->thread_frame);
     return true;
 }
 
-static enum rm_python_result walk_frames(struct rm_python *python, struct rm_python_thread *thread,
-                                         const unsigned char *state, int64_t now_ns,
-                                         struct rm_python_stack *stack)
+static enum rm_python_result walk_frames(const struct rm_python *python,
+                                         struct rm_python_thread *thread,
+                                         const unsigned char *state,
+                                         struct rm_python_window *window,
+                                         struct rm_python_walk *walk)
 {
     const struct rm_python_layout *layout = &python->layout;
-    struct walk walk;
+    struct chain chain;
     uint64_t cframe = layout->thread_cframe != 0 ? word_at(state, layout->thread_cframe) : 0;
-    *stack = (struct rm_python_stack){.depth = 0};
+    walk->depth = 0;
+    walk->is_cut = false;
     if (layout->thread_chunk != 0 && word_at(state, layout->thread_chunk) != thread->chunk) {
         thread->chunk = word_at(state, layout->thread_chunk);
-        (void)read_window(python, thread->chunk);
+        read_window(python, window, thread->chunk);
     }
-    if (!begin_walk(python, cframe, state, &walk)) {
+    if (!begin_chain(python, cframe, state, &chain)) {
         return RM_PYTHON_TORN;
     }
-    while (walk.address != 0 && walk.walked++ < MOST_WALKED) {
-        if (!step(python, &walk, stack)) {
+    while (chain.next != 0 && chain.walked++ < MOST_WALKED) {
+        if (!step(python, window, &chain, walk)) {
             return RM_PYTHON_TORN;
         }
     }
-    bool is_long = walk.address != 0;
-    stack->is_cut = stack->is_cut || is_long;
-    if (stack->depth == 0) {
-        return walk.walked == 0 || walk.is_whole ? RM_PYTHON_IDLE : RM_PYTHON_TORN;
+    bool is_long = chain.next != 0;
+    walk->is_cut = walk->is_cut || is_long;
+    find_entries(python, cframe, walk);
+    if (!chain.is_whole && !is_long && chain.walked > 0) {
+        return RM_PYTHON_TORN;
     }
-    find_entries(python, cframe, stack);
-    return (walk.is_whole || is_long) && find_lines(python, stack, now_ns) ? RM_PYTHON_READ
-                                                                           : RM_PYTHON_TORN;
+    return walk->depth > 0 ? RM_PYTHON_READ : RM_PYTHON_IDLE;
 }
 
-enum rm_python_result rm_python_take(struct rm_python *python, struct rm_python_thread *thread,
-                                     uint64_t stack, int64_t now_ns,
-                                     struct rm_python_stack *ret_stack)
+enum rm_python_result rm_python_walk(const struct rm_python *python,
+                                     struct rm_python_thread *thread, uint64_t stack,
+                                     struct rm_python_window *window,
+                                     struct rm_python_walk *ret_walk)
 {
     unsigned char state[RM_PYTHON_THREAD_BYTES];
     enum rm_python_result result = RM_PYTHON_UNREADABLE;
     for (int i = 0; i < TRIES; i++) {
-        bool is_known = thread->address != 0 && read_thread(python, thread, state) &&
+        bool is_known = thread->address != 0 && read_thread(python, thread, window, state) &&
                         is_of(python, thread, state);
-        if (!is_known) {
-            if (!find_thread(python, thread, stack)) {
-                result = RM_PYTHON_UNREADABLE;
-                continue;
-            }
-            if (thread->address == 0) {
-                return RM_PYTHON_IDLE;
-            }
-            if (!read_thread(python, thread, state)) {
-                result = RM_PYTHON_UNREADABLE;
-                continue;
-            }
+        if (!is_known && !find_thread(python, thread, stack)) {
+            continue;
         }
-        result = walk_frames(python, thread, state, now_ns, ret_stack);
+        if (thread->address == 0) {
+            return RM_PYTHON_IDLE;
+        }
+        if (!is_known && !read_thread(python, thread, window, state)) {
+            continue;
+        }
+        result = walk_frames(python, thread, state, window, ret_walk);
         if (result == RM_PYTHON_READ || result == RM_PYTHON_IDLE) {
             return result;
         }
     }
     return result;
+}
+
+/* ---- symbolizing ------------------------------------------------------------------------ */
+
+/* Position of an instruction in the code, for the line table; false: not in the code. */
+static bool position_of(const struct rm_python *python, const struct rm_python_frame *frame,
+                        const struct rm_python_code *code, int64_t *ret_position)
+{
+    const struct rm_python_layout *layout = &python->layout;
+    uint64_t base = code->address + layout->code_bytecode;
+    if (layout->minor < 11) {
+        int64_t index = (int64_t)frame->instruction;
+        *ret_position = layout->minor == 10 ? 2 * index : index;
+        return true;
+    }
+    if (frame->copy != 0) {
+        uint64_t copies = 0;
+        if (!read_word(python, code->address + layout->code_copies, &copies) ||
+            !read_word(python, copies + 8 + 8 * (uint64_t)frame->copy, &base)) {
+            return false;
+        }
+    }
+    int64_t bytes = (int64_t)(frame->instruction - base);
+    *ret_position = bytes / 2;
+    return bytes >= -2 && bytes / 2 <= (int64_t)code->bytecode_units;
+}
+
+/* Up to 3.10 the bytecode is a bytes object. */
+static uint64_t address_of(const struct rm_python *python, const struct rm_python_frame *frame,
+                           int64_t position)
+{
+    const struct rm_python_layout *layout = &python->layout;
+    uint64_t bytecode;
+    if (layout->minor >= 11) {
+        return frame->instruction;
+    }
+    return read_word(python, frame->code + layout->code_bytecode, &bytecode)
+               ? bytecode + layout->bytes_data + (uint64_t)position
+               : 0;
+}
+
+bool rm_python_symbolize(const struct rm_python *python, struct rm_python_codes *codes,
+                         const struct rm_python_walk *walk, int64_t now_ns,
+                         struct rm_python_stack *ret_stack)
+{
+    uint64_t addresses[RM_PYTHON_DEPTH];
+    struct rm_python_code *found[RM_PYTHON_DEPTH];
+    int64_t position = 0;
+    for (uint32_t i = 0; i < walk->depth; i++) {
+        addresses[i] = walk->frames[i].code;
+    }
+    if (!rm_python_codes_find(codes, &python->memory, &python->layout, addresses, walk->depth,
+                              now_ns, found)) {
+        return false;
+    }
+    ret_stack->depth = walk->depth;
+    for (uint32_t i = walk->depth; i-- > 0;) {
+        if (!position_of(python, &walk->frames[i], found[i], &position)) {
+            return false;
+        }
+        ret_stack->frames[i].code = found[i];
+        ret_stack->frames[i].line = rm_python_code_line(found[i], python->layout.minor, position);
+    }
+    ret_stack->instruction = address_of(python, &walk->frames[0], position);
+    return true;
 }

@@ -21,22 +21,18 @@
 #define RM_PYTHON_DEPTH       RM_STACK_DEPTH
 #define RM_PYTHON_CHUNK_BYTES 16384U
 
-struct rm_python_frame {
-    struct rm_python_code *code; /* until the next stack is read */
-    uint32_t line;               /* 0: the code has no line there */
-    /* The frame was called by C code: address of what its evaluation has on the C stack; 1: not
-     * known.  0: it was called by the next frame, in the same evaluation. */
-    uint64_t entry;
+/* An interpreter; does not change. */
+struct rm_python {
+    struct rm_python_memory memory;
+    struct rm_python_layout layout;
+    uint64_t runtime;
 };
 
-/* From the innermost frame outwards. */
-struct rm_python_stack {
-    uint32_t depth;
-    bool is_cut; /* there were more */
-    /* Of the innermost frame: its address, and that of its instruction, 0: not known. */
-    uint64_t address, instruction;
-    struct rm_python_frame frames[RM_PYTHON_DEPTH];
-};
+/** Finds the layout; the memory must stay valid.  See rm_python_layout_find(). */
+resmon_status rm_python_open(struct rm_python *python, const struct rm_python_memory *memory,
+                             uint64_t runtime, uint32_t minor);
+
+/* ---- walking ---------------------------------------------------------------------------- */
 
 /* A thread, as it was found; zeroed: not yet. */
 struct rm_python_thread {
@@ -46,25 +42,28 @@ struct rm_python_thread {
     uint64_t pthread; /* up to 3.10, which has no number */
 };
 
-/* An interpreter. */
-struct rm_python {
-    struct rm_python_memory memory;
-    struct rm_python_layout layout;
-    uint64_t runtime;
-    struct rm_python_codes codes;
-    /* for the stack that is being read: */
-    uint64_t window; /* address of `bytes`; 0: none */
-    uint64_t addresses[RM_PYTHON_DEPTH];
-    struct rm_python_code *found[RM_PYTHON_DEPTH];
-    uint64_t instructions[RM_PYTHON_DEPTH];
-    uint32_t copies[RM_PYTHON_DEPTH];
+/* Working memory. */
+struct rm_python_window {
+    uint64_t address; /* of `bytes`; 0: none */
     unsigned char bytes[RM_PYTHON_CHUNK_BYTES];
 };
 
-/** Finds the layout; the memory must stay valid.  See rm_python_layout_find(). */
-resmon_status rm_python_open(struct rm_python *python, const struct rm_python_memory *memory,
-                             uint64_t runtime, uint32_t minor);
-void rm_python_close(struct rm_python *python);
+struct rm_python_frame {
+    uint64_t code;
+    uint64_t instruction; /* up to 3.10: its index */
+    /* The frame was called by C code: address of what its evaluation has on the C stack; 1: not
+     * known.  0: it was called by the next frame, in the same evaluation. */
+    uint64_t entry;
+    uint32_t copy; /* number of the thread's copy of the bytecode; 0: that of the code */
+};
+
+/* Frames as addresses, from the innermost outwards. */
+struct rm_python_walk {
+    uint32_t depth;
+    bool is_cut;      /* there were more */
+    uint64_t address; /* of the innermost frame */
+    struct rm_python_frame frames[RM_PYTHON_DEPTH];
+};
 
 enum rm_python_result {
     RM_PYTHON_READ,
@@ -73,10 +72,29 @@ enum rm_python_result {
     RM_PYTHON_UNREADABLE, /* the memory cannot be read */
 };
 
-/** Reads the stack of a thread, of which the number (or the pthread) is set; up to 3.10, `stack`:
- * the stack pointer of another thread than the first, 0 for the first. */
-enum rm_python_result rm_python_take(struct rm_python *python, struct rm_python_thread *thread,
-                                     uint64_t stack, int64_t now_ns,
-                                     struct rm_python_stack *ret_stack);
+/** Reads the frames of a thread, of which the number (or the pthread) is set; up to 3.10, `stack`:
+ * the stack pointer of another thread than the first, 0 for the first.  Allocates nothing. */
+enum rm_python_result rm_python_walk(const struct rm_python *python,
+                                     struct rm_python_thread *thread, uint64_t stack,
+                                     struct rm_python_window *window,
+                                     struct rm_python_walk *ret_walk);
+
+/* ---- symbolizing ------------------------------------------------------------------------ */
+
+/* The same frames with their code. */
+struct rm_python_stack {
+    uint32_t depth;
+    uint64_t instruction; /* address of the innermost one; 0: not known */
+    struct {
+        struct rm_python_code *code; /* until the next stack is symbolized */
+        uint32_t line;               /* 0: the code has no line there */
+    } frames[RM_PYTHON_DEPTH];
+};
+
+/** Finds code and lines.  False: a frame has no code object, or an instruction outside of it: it
+ * was changing when it was read, or its code was freed since. */
+bool rm_python_symbolize(const struct rm_python *python, struct rm_python_codes *codes,
+                         const struct rm_python_walk *walk, int64_t now_ns,
+                         struct rm_python_stack *ret_stack);
 
 #endif

@@ -317,11 +317,25 @@ static struct rm_unwound follow_nothing(const struct rm_view *view, uint64_t *re
     return (struct rm_unwound){.depth = 1, .is_broken = true};
 }
 
-static void note_stack(unw_cursor_t *cursor, uint64_t *ret_stack)
+#if defined(__x86_64__)
+static const int saved[] = {UNW_X86_64_RBX, UNW_X86_64_RBP, UNW_X86_64_R12,
+                            UNW_X86_64_R13, UNW_X86_64_R14, UNW_X86_64_R15};
+#elif defined(__aarch64__)
+static const int saved[] = {UNW_AARCH64_X19, UNW_AARCH64_X20, UNW_AARCH64_X21, UNW_AARCH64_X22,
+                            UNW_AARCH64_X23, UNW_AARCH64_X24, UNW_AARCH64_X25, UNW_AARCH64_X26,
+                            UNW_AARCH64_X27, UNW_AARCH64_X28};
+#else
+static const int saved[] = {UNW_REG_SP};
+#endif
+
+static void note_frame(unw_cursor_t *cursor, struct rm_unwind_frame *frame)
 {
-    unw_word_t stack = 0;
-    (void)libunwind.get_reg(cursor, UNW_REG_SP, &stack);
-    *ret_stack = stack;
+    unw_word_t word = 0;
+    (void)libunwind.get_reg(cursor, UNW_REG_SP, &word);
+    *frame = (struct rm_unwind_frame){.stack = word};
+    for (size_t i = 0; i < RM_ARRAY_LEN(saved); i++) {
+        frame->saved[i] = libunwind.get_reg(cursor, saved[i], &word) == 0 ? word : 0;
+    }
 }
 
 struct rm_unwound rm_unwind_follow(struct rm_unwind *unwind, const struct rm_view_start *start,
@@ -342,8 +356,8 @@ struct rm_unwound rm_unwind_follow(struct rm_unwind *unwind, const struct rm_vie
             return unwound;
         }
         uint64_t address = is_call ? ip - 1 : ip;
-        if (unwind->stacks != NULL) {
-            note_stack(cursor, &unwind->stacks[unwound.depth]);
+        if (unwind->frames != NULL) {
+            note_frame(cursor, &unwind->frames[unwound.depth]);
         }
         ret_addresses[unwound.depth++] = address;
         is_call = libunwind.is_signal_frame(cursor) <= 0;

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE /* memmem */
+#include "stack/python_frames.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/compiler.h"
+#include "base/parse.h"
+#include "base/status.h"
+#include "os/file.h"
+#include "stack/view.h"
+
+void rm_python_frames_close(struct rm_python_frames *frames)
+{
+    rm_python_readers_free(frames->readers);
+    frames->readers = NULL;
+}
+
+/* ---- interpreters ----------------------------------------------------------------------- */
+
+#define PYTHON_WAKEUP 1U
+#define OTHER_WAKEUP  8U
+
+/* By the words of the command, or of the one that is about to start it. */
+uint32_t rm_python_frames_wakeup(uint32_t pid, const struct rm_root *root,
+                                 struct rm_scratch *scratch)
+{
+    static const char name[] = "python", ending[] = ".py";
+    char path[64];
+    struct rm_text text;
+    (void)snprintf(path, sizeof path, "proc/%u/cmdline", pid);
+    if (rm_file_read_once(root, path, scratch, &text) != RESMON_OK) {
+        return OTHER_WAKEUP;
+    }
+    while (text.at < text.end) {
+        size_t length = strnlen(text.at, rm_text_left(&text));
+        const char *end = text.at + length;
+        bool has_ending = length >= sizeof ending &&
+                          memcmp(end - (sizeof ending - 1), ending, sizeof ending - 1) == 0;
+        if (has_ending || memmem(text.at, length, name, sizeof name - 1) != NULL) {
+            return PYTHON_WAKEUP;
+        }
+        text.at = end < text.end ? end + 1 : end;
+    }
+    return OTHER_WAKEUP;
+}
+
+/* The interpreter in a process; NULL: none can be read. */
+static struct rm_interpreter *interpreter_of(struct rm_python_frames *frames,
+                                             struct rm_space *space)
+{
+    const struct rm_interpreter_process process = {
+        .pid = space->pid,
+        .maps = space->maps,
+        .map_count = space->map_count,
+    };
+    if (space->python == NULL && space->python_code == space->code) {
+        return NULL;
+    }
+    space->python_code = space->code;
+    bool can_read = rm_interpreter_find(&space->python, &process);
+    const char *why = rm_interpreter_refusal(space->python);
+    if (can_read && frames->readers == NULL &&
+        rm_python_readers_start(frames->tree, frames->root, &frames->readers) != RESMON_OK) {
+        can_read = false;
+        why = resmon_last_error();
+    }
+    if (can_read) {
+        rm_python_readers_add(frames->readers, rm_interpreter_target(space->python));
+        return space->python;
+    }
+    if (why != NULL && frames->why_not[0] == '\0') {
+        (void)snprintf(frames->why_not, sizeof frames->why_not,
+                       "Python's functions of process %u are not read: %s", space->pid, why);
+    }
+    return NULL;
+}
+
+/* ---- one sample ------------------------------------------------------------------------- */
+
+/* Names the frames of a Python stack; false: it was changing, or there is no room for names. */
+static bool name_python(struct rm_python_frames *frames, struct rm_space *space)
+{
+    struct rm_python_stack *stack = &frames->stack;
+    struct rm_joined_python *python = &frames->joined;
+    const struct rm_python_walk *walk = &frames->reading.walk;
+    if (!rm_interpreter_symbolize(space->python, frames->reading.result, walk, stack)) {
+        return false;
+    }
+    python->depth = stack->depth;
+    python->address = walk->address;
+    python->instruction = stack->instruction;
+    for (uint32_t i = 0; i < stack->depth; i++) {
+        struct rm_python_code *code = stack->frames[i].code;
+        if (code->value == 0) {
+            code->value = rm_stack_writer_name(frames->writer, code->text);
+        }
+        python->values[i] =
+            code->value != 0 ? rm_stack_name_at(code->value, stack->frames[i].line) : 0;
+        python->entries[i] = walk->frames[i].entry;
+    }
+    return true;
+}
+
+/* Finds the Python stack of a sample, and whether it is of the same call.  A page fault is at one
+ * line: the stack of another call does not count, but in a row of faults not each one is read, and
+ * those of one call of C code have the same stack pointer. */
+static bool find_python(struct rm_python_frames *frames, struct rm_space *space,
+                        const struct rm_tree_record *record, const struct rm_native_stack *native,
+                        bool *ret_is_same)
+{
+    static const enum rm_python_which all[] = {RM_PYTHON_AT, RM_PYTHON_BEFORE, RM_PYTHON_AFTER};
+    struct rm_python_reading *reading = &frames->reading;
+    struct rm_python_places *places = rm_interpreter_places(space->python);
+    bool is_cpu = record->kind == RM_TREE_CPU;
+    for (size_t i = 0; i < (is_cpu ? 1 : RM_ARRAY_LEN(all)); i++) {
+        if (rm_python_readers_copy(frames->readers, record, all[i], reading) &&
+            reading->stack == rm_view_stack(&record->sample) && name_python(frames, space)) {
+            *ret_is_same = rm_python_is_same(native, &frames->joined, places, i == 0);
+            if (is_cpu || *ret_is_same) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* Whether a thread of an interpreter runs no Python code: its frames are native ones then. */
+static bool is_idle(struct rm_python_frames *frames, const struct rm_tree_record *record)
+{
+    return rm_python_readers_copy(frames->readers, record, RM_PYTHON_AT, &frames->reading) &&
+           frames->reading.result == RM_PYTHON_IDLE;
+}
+
+/* The outermost frame of Python is the program's, also where native frames could not be unwound as
+ * far as that. */
+uint32_t rm_python_frames_join(struct rm_python_frames *frames, struct rm_space *space,
+                               const struct rm_tree_record *record,
+                               const struct rm_native_stack *native, bool is_broken,
+                               uint64_t *ret_values, uint32_t *is_cut)
+{
+    bool is_same = false;
+    if (interpreter_of(frames, space) == NULL || is_idle(frames, record)) {
+        return 0;
+    }
+    if (!find_python(frames, space, record, native, &is_same)) {
+        uint64_t not_read = rm_stack_writer_name(frames->writer, "[Python not read]");
+        return rm_python_leave_out(native, not_read, ret_values, RM_STACK_DEPTH);
+    }
+    is_same = is_same || (is_broken && (frames->reading.is_prompt ||
+                                        rm_python_may_be_same(native, &frames->joined)));
+    *is_cut = frames->reading.walk.is_cut ? 1 : 0;
+    return rm_python_join(native, &frames->joined, is_same, ret_values, RM_STACK_DEPTH);
+}
