@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/compiler.h"
 #include "base/map.h"
 #include "base/text.h"
 #include "view/builders.h"
@@ -61,14 +62,32 @@ static uint32_t number_of(struct graph *graph, const char *name, enum rm_box_kin
     return number;
 }
 
+/* Of a module: whether it is the program.  Of a script: whether its file is none of an installed
+ * package, or of the interpreter. */
+static bool is_of_program(const struct resmon_run *run, const struct rm_run_place *place)
+{
+    static const char *const installed[] = {"/lib/python3", "/lib64/python3", "-packages/",
+                                            "<frozen "};
+    if (place->module >= 0) {
+        const char *module = run->profile.modules[place->module].path;
+        return strcmp(module, rm_run_fact_text(run, "run", "executable")) == 0;
+    }
+    for (size_t i = 0; i < RM_ARRAY_LEN(installed); i++) {
+        if (strstr(place->file, installed[i]) != NULL) {
+            return false;
+        }
+    }
+    return place->file[0] != '\0';
+}
+
 /* All places of a module without a symbol have the same name. */
 static uint32_t name_of_place(struct graph *graph, const struct resmon_run *run,
                               const struct rm_run_place *place)
 {
     const char *module = place->module >= 0 ? run->profile.modules[place->module].path : "";
     if (place->function[0] != '\0') {
-        bool is_own = strcmp(module, rm_run_fact_text(run, "run", "executable")) == 0;
-        return number_of(graph, place->function, is_own ? RM_BOX_PROGRAM : RM_BOX_LIBRARY);
+        return number_of(graph, place->function,
+                         is_of_program(run, place) ? RM_BOX_PROGRAM : RM_BOX_LIBRARY);
     }
     char name[RM_PLACE_NAME_BYTES];
     (void)snprintf(name, sizeof name, "%.*s (no symbols)", RM_PLACE_NAME_BYTES - 32,

@@ -8,6 +8,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/compiler.h"
 #include "base/parse.h"
 #include "base/status.h"
 #include "base/text.h"
@@ -201,6 +202,24 @@ static bool is_interpreter(void *context, uint64_t address)
            ((map == NULL || map->image == NULL) && is_trampoline(place, address));
 }
 
+/* The C library, and a program "python3" that has its interpreter in a library. */
+static bool is_start(void *context, uint64_t address)
+{
+    static const char *const names[] = {"libc.so", "libc-", "libpthread", "ld-", "python"};
+    const struct place *place = context;
+    const struct rm_space_map *map = rm_space_find(place->space, address);
+    if (map == NULL || map->image == NULL || !rm_image_read(map->image)) {
+        return false;
+    }
+    const char *name = rm_text_base_name(rm_image_entry(map->image)->path);
+    for (size_t i = 0; i < RM_ARRAY_LEN(names); i++) {
+        if (strncmp(name, names[i], strlen(names[i])) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static uint64_t value_of(void *context, uint64_t address)
 {
     const struct place *place = context;
@@ -233,6 +252,7 @@ static void add_sample(struct rm_outside *outside, struct rm_space *space,
         .addresses = followed->addresses,
         .frames = followed->frames,
         .is_interpreter = is_interpreter,
+        .is_start = is_start,
         .value = value_of,
         .context = &place,
     };

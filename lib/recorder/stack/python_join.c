@@ -212,6 +212,17 @@ bool rm_python_may_be_same(const struct rm_native_stack *native,
 
 /* ---- joining ----------------------------------------------------------------------------- */
 
+/* Puts the native frames that called Python, if they are of a program that embeds it. */
+static void put_outermost(struct join *join, uint32_t first)
+{
+    const struct rm_native_stack *native = join->native;
+    for (uint32_t i = first; i < native->depth; i++) {
+        if (!native->is_start(native->context, native->addresses[i])) {
+            put_native(join, i, i + 1);
+        }
+    }
+}
+
 /* The native frames around the interpreter's: further in than all of them, and further out. */
 struct around {
     uint32_t inner_end, outer_first;
@@ -251,7 +262,7 @@ uint32_t rm_python_join(const struct rm_native_stack *native, const struct rm_jo
         }
     }
     if (last->native != NONE || last->entry == 1) {
-        put_native(&join, around.outer_first, native->depth);
+        put_outermost(&join, around.outer_first);
     }
     return join.depth;
 }

@@ -27,6 +27,7 @@ struct rm_native_stack {
     const uint64_t *addresses;
     const struct rm_unwind_frame *frames; /* with which each frame runs or called */
     bool (*is_interpreter)(void *context, uint64_t address);
+    bool (*is_start)(void *context, uint64_t address);  /* what starts programs and threads */
     uint64_t (*value)(void *context, uint64_t address); /* by which the run knows it */
     void *context;
 };
