@@ -10,6 +10,7 @@
  * result; its "frame" lines come from standard input
  */
 #define _GNU_SOURCE /* process_vm_readv */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -146,6 +147,10 @@ int main(int count, char **words)
     image.runtime = strtoull(words[3], NULL, 16);
     image.thread = (uint32_t)strtoul(words[4], NULL, 10);
     image.stack = strtoull(words[5], NULL, 16);
+    uint64_t word;
+    if (!read_there(image.runtime, &word, sizeof word) && (errno == EPERM || errno == ENOSYS)) {
+        return 77;
+    }
     is_recording = count > 6;
     take(&memory, text);
     if (text[0] == '\0') {
