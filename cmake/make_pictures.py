@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The README's pictures, from a real run: the top of the HTML report, and `resmon live`.
+"""The pictures of the documentation, from real runs: the top of the HTML report, `resmon live`, and the flame graph of a
+Python program (which takes NumPy).
 
     cmake/make_pictures.py BUILD [DIRECTORY]
 
@@ -9,6 +10,7 @@ BUILD is a build with examples and the command; DIRECTORY is what the example in
 import html
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -26,6 +28,35 @@ b {{ color: #7ee2a8 }}
 {}</pre>"""
 
 
+PROGRAM = """\
+import time
+import numpy as np
+
+def multiply(a, b):
+    return a @ b
+
+def sort(a):
+    return np.sort(a.ravel())
+
+def score(n):
+    s = 0
+    for i in range(n):
+        s += i % 7
+    return s
+
+def main():
+    a = np.random.rand(400, 400)
+    end = time.time() + 6
+    while time.time() < end:
+        for _ in range(3):
+            multiply(a, a)
+        sort(a)
+        score(60000)
+
+main()
+"""
+
+
 def shoot(page, picture, width, height):
     """A picture of a page, as chromium draws it."""
     browser = shutil.which("chromium") or sys.exit("chromium is not installed")
@@ -34,6 +65,20 @@ def shoot(page, picture, width, height):
                         f"--window-size={width},{height}", "--virtual-time-budget=4000", f"--screenshot={picture}",
                         pathlib.Path(page).as_uri()], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     print(f"{picture}: {os.path.getsize(picture) // 1000} kB")
+
+
+def flame_graph(build, room):
+    """A page with nothing but the flame graph of a Python program."""
+    (room / "train.py").write_text(PROGRAM, encoding="utf-8")
+    subprocess.run([build / "bin/resmon", "run", "-q", "--stacks=cpu", "-o", "run.html", "--", "python3", "train.py"], cwd=room,
+                   check=True, env={**os.environ, "OPENBLAS_NUM_THREADS": "1"})
+    page = (room / "run.html").read_text(encoding="utf-8")
+    at = page.index('aria-label="Flame graph of CPU time')
+    figure = page[page.rindex("<figure", 0, at):page.index("</figure>", at)]
+    styles = "".join(re.findall("<style>.*?</style>", page, re.DOTALL))
+    graph = room / "graph.html"
+    graph.write_text(f"<!DOCTYPE html><meta charset=utf-8>{styles}<body>{figure}</figure>", encoding="utf-8")
+    return graph
 
 
 def main(build, directory="/usr/share"):
@@ -53,6 +98,7 @@ def main(build, directory="/usr/share"):
         subprocess.run([build / "bin/resmon", "report", "run.json", "-o", report], cwd=room, check=True)
         shoot(live, PICTURES / "live.png", 1010, 72 + 21 * (page.count("\n") + 1))
         shoot(report, PICTURES / "report.png", 1340, 880)
+        shoot(flame_graph(build, pathlib.Path(room)), PICTURES / "python.png", 1250, 440)
 
 
 if __name__ == "__main__":

@@ -112,8 +112,9 @@ class Docs(place.Case):
 
     @needs_examples
     def test_other_commands_of_readme(self):
-        """With a program ./train, and the process 4711 that there is."""
+        """With a program ./train, a script train.py, and the process 4711 that there is."""
         shutil.copy(EXAMPLES / "hello", "train")
+        pathlib.Path("train.py").write_text("sum(range(1000000))\n", encoding="utf-8")
         commands = [line for section in ("Quick start", "Phases") for kind, lines in blocks_of("README.md", section) if kind == "sh"
                     for line in lines]
         self.assertGreater(len(commands), 5)

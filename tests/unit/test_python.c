@@ -241,6 +241,13 @@ static bool is_interpreters(void *context, uint64_t address)
     return address >= 100;
 }
 
+/* Only the address 4. */
+static bool is_starts(void *context, uint64_t address)
+{
+    (void)context;
+    return address == 4;
+}
+
 static uint64_t same(void *context, uint64_t address)
 {
     (void)context;
@@ -250,12 +257,13 @@ static uint64_t same(void *context, uint64_t address)
 static struct rm_joined_python sample;
 static struct rm_perf_record record;
 
-/* Of C code: 1, called by the interpreter (100, 101), 2, the interpreter (102, 103), 3. */
+/* Of C code: 1, called by the interpreter (100, 101), 2, the interpreter (102, 103), 3, and the C
+ * library's 4. */
 static struct rm_native_stack native_stack(void)
 {
-    static const uint64_t addresses[] = {1, 100, 101, 2, 102, 103, 3};
-    static struct rm_unwind_frame frames[7];
-    for (size_t i = 0; i < 7; i++) {
+    static const uint64_t addresses[] = {1, 100, 101, 2, 102, 103, 3, 4};
+    static struct rm_unwind_frame frames[8];
+    for (size_t i = 0; i < 8; i++) {
         frames[i].stack = 1000 + 100 * i;
     }
     for (size_t i = 1; i < 7; i += 4) {
@@ -264,10 +272,11 @@ static struct rm_native_stack native_stack(void)
     }
     return (struct rm_native_stack){
         .sample = &record,
-        .depth = 7,
+        .depth = 8,
         .addresses = addresses,
         .frames = frames,
         .is_interpreter = is_interpreters,
+        .is_start = is_starts,
         .value = same,
     };
 }
@@ -343,11 +352,11 @@ TEST(evaluations_without_entries_are_together)
 
 TEST(native_stacks_say_where_python_was_not_read)
 {
-    static const uint64_t wanted[] = {1, 99, 2, 99, 3};
+    static const uint64_t wanted[] = {1, 99, 2, 99, 3, 4};
     const struct rm_native_stack native = native_stack();
     uint64_t values[16];
     uint32_t depth = rm_python_leave_out(&native, 99, values, 16);
-    check_values(values, depth, wanted, 5);
+    check_values(values, depth, wanted, 6);
 }
 
 TEST(stacks_are_the_same_if_their_calls_are)
@@ -375,7 +384,7 @@ TEST(places_of_the_evaluation_are_learned)
 {
     set(3, (const uint64_t[]){0, 1150, 1420}, true);
     struct rm_native_stack native = native_stack();
-    struct rm_unwind_frame frames[7];
+    struct rm_unwind_frame frames[8];
     memcpy(frames, native.frames, sizeof frames);
     native.frames = frames;
     places = (struct rm_python_places){.samples = 0};
