@@ -249,6 +249,7 @@ static void add_sample(struct rm_outside *outside, struct rm_space *space,
     const struct rm_native_stack native = {
         .sample = &record->sample,
         .depth = followed->unwound.depth,
+        .is_broken = followed->unwound.is_broken,
         .addresses = followed->addresses,
         .frames = followed->frames,
         .is_interpreter = is_interpreter,
@@ -257,8 +258,8 @@ static void add_sample(struct rm_outside *outside, struct rm_space *space,
         .context = &place,
     };
     sample.is_cut = followed->unwound.is_cut || followed->unwound.is_broken;
-    uint32_t depth = rm_python_frames_join(&outside->python, space, record, &native,
-                                           followed->unwound.is_broken, addresses, &sample.is_cut);
+    uint32_t depth =
+        rm_python_frames_join(&outside->python, space, record, &native, addresses, &sample.is_cut);
     depth = depth > 0 ? depth : add_native(outside, space, followed, addresses);
     depth = add_frame(addresses, depth, name_of_process(outside, space));
     rm_stack_writer_lose(outside->writer, RM_LOSS_DEPTH, followed->unwound.is_cut);

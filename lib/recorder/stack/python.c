@@ -382,8 +382,9 @@ bool rm_python_symbolize(const struct rm_python *python, struct rm_python_codes 
     for (uint32_t i = 0; i < walk->depth; i++) {
         addresses[i] = walk->frames[i].code;
     }
+    codes->now_ns = now_ns;
     if (!rm_python_codes_find(codes, &python->memory, &python->layout, addresses, walk->depth,
-                              now_ns, found)) {
+                              found)) {
         return false;
     }
     ret_stack->depth = walk->depth;

@@ -226,8 +226,7 @@ static int64_t add(struct rm_python_codes *codes, uint64_t address)
 
 /* Reads the code objects at `due`, in one system call. */
 static bool check(struct rm_python_codes *codes, const struct rm_python_memory *memory,
-                  const struct rm_python_layout *layout, const uint32_t *due, size_t count,
-                  int64_t now_ns)
+                  const struct rm_python_layout *layout, const uint32_t *due, size_t count)
 {
     unsigned char bytes[RM_PYTHON_PIECES / 4][RM_PYTHON_CODE_BYTES];
     struct rm_python_piece pieces[RM_PYTHON_PIECES / 4];
@@ -252,14 +251,14 @@ static bool check(struct rm_python_codes *codes, const struct rm_python_memory *
                 return false;
             }
         }
-        code->checked_ns = now_ns;
+        code->checked_ns = codes->now_ns;
     }
     return true;
 }
 
 bool rm_python_codes_find(struct rm_python_codes *codes, const struct rm_python_memory *memory,
                           const struct rm_python_layout *layout, const uint64_t *addresses,
-                          size_t count, int64_t now_ns, struct rm_python_code **ret_codes)
+                          size_t count, struct rm_python_code **ret_codes)
 {
     uint32_t due[RM_PYTHON_PIECES / 4];
     size_t due_count = 0;
@@ -273,12 +272,12 @@ bool rm_python_codes_find(struct rm_python_codes *codes, const struct rm_python_
             return false;
         }
         struct rm_python_code *code = &codes->rows[at];
-        if (code->text == NULL || now_ns - code->checked_ns > CHECK_NS) {
+        if (code->text == NULL || codes->now_ns - code->checked_ns > CHECK_NS) {
             due[due_count++] = (uint32_t)at;
-            code->checked_ns = code->text != NULL ? now_ns : 0; /* once, if it repeats */
+            code->checked_ns = code->text != NULL ? codes->now_ns : 0; /* once, if it repeats */
         }
         if ((due_count == RM_ARRAY_LEN(due) || i + 1 == count) &&
-            !check(codes, memory, layout, due, due_count, now_ns)) {
+            !check(codes, memory, layout, due, due_count)) {
             return false;
         }
         due_count = due_count == RM_ARRAY_LEN(due) ? 0 : due_count;

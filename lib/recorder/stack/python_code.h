@@ -33,6 +33,7 @@ struct rm_python_codes {
     struct rm_map by_address;
     uint64_t bytes; /* of texts and tables */
     uint64_t type;  /* address of the type of code objects; 0: not known yet */
+    int64_t now_ns; /* of the next search; set by the user of this file */
 };
 
 void rm_python_codes_free(struct rm_python_codes *codes);
@@ -42,7 +43,7 @@ void rm_python_codes_free(struct rm_python_codes *codes);
  * valid until the next call. */
 bool rm_python_codes_find(struct rm_python_codes *codes, const struct rm_python_memory *memory,
                           const struct rm_python_layout *layout, const uint64_t *addresses,
-                          size_t count, int64_t now_ns, struct rm_python_code **ret_codes);
+                          size_t count, struct rm_python_code **ret_codes);
 
 /** The line of an instruction, by its position in bytes (up to 3.10) or in units of two bytes; less
  * than 0: before the first.  0: the code has no line there. */

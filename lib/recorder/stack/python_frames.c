@@ -137,8 +137,8 @@ static bool is_idle(struct rm_python_frames *frames, const struct rm_tree_record
  * far as that. */
 uint32_t rm_python_frames_join(struct rm_python_frames *frames, struct rm_space *space,
                                const struct rm_tree_record *record,
-                               const struct rm_native_stack *native, bool is_broken,
-                               uint64_t *ret_values, uint32_t *is_cut)
+                               const struct rm_native_stack *native, uint64_t *ret_values,
+                               uint32_t *is_cut)
 {
     bool is_same = false;
     if (interpreter_of(frames, space) == NULL || is_idle(frames, record)) {
@@ -148,8 +148,8 @@ uint32_t rm_python_frames_join(struct rm_python_frames *frames, struct rm_space 
         uint64_t not_read = rm_stack_writer_name(frames->writer, "[Python not read]");
         return rm_python_leave_out(native, not_read, ret_values, RM_STACK_DEPTH);
     }
-    is_same = is_same || (is_broken && (frames->reading.is_prompt ||
-                                        rm_python_may_be_same(native, &frames->joined)));
+    is_same = is_same || (native->is_broken && (frames->reading.is_prompt ||
+                                                rm_python_may_be_same(native, &frames->joined)));
     *is_cut = frames->reading.walk.is_cut ? 1 : 0;
     return rm_python_join(native, &frames->joined, is_same, ret_values, RM_STACK_DEPTH);
 }

@@ -39,7 +39,7 @@ uint32_t rm_python_frames_wakeup(uint32_t pid, const struct rm_root *root,
  * Returns the number of values, at most `room`; 0: the native stack is the stack. */
 uint32_t rm_python_frames_join(struct rm_python_frames *frames, struct rm_space *space,
                                const struct rm_tree_record *record,
-                               const struct rm_native_stack *native, bool is_broken,
-                               uint64_t *ret_values, uint32_t *is_cut);
+                               const struct rm_native_stack *native, uint64_t *ret_values,
+                               uint32_t *is_cut);
 
 #endif

@@ -144,6 +144,9 @@ static uint32_t find_evaluation(const struct rm_native_stack *native,
 {
     struct evaluation evaluations[RM_PYTHON_DEPTH];
     uint32_t count = list_evaluations(python, evaluations);
+    if (count == 0) {
+        return NONE;
+    }
     if (evaluations[0].entry != 1) {
         match(native, evaluations, count);
         return evaluations[0].native;
@@ -248,6 +251,9 @@ uint32_t rm_python_join(const struct rm_native_stack *native, const struct rm_jo
     struct evaluation evaluations[RM_PYTHON_DEPTH];
     struct around around = find_around(native);
     uint32_t count = list_evaluations(python, evaluations);
+    if (count == 0) {
+        return 0;
+    }
     match(native, evaluations, count);
     const struct evaluation *first = &evaluations[0], *last = &evaluations[count - 1];
     if (is_same) {

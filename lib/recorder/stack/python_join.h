@@ -24,6 +24,7 @@ struct rm_joined_python {
 struct rm_native_stack {
     const struct rm_perf_record *sample;
     uint32_t depth;
+    bool is_broken; /* frames further out could not be unwound */
     const uint64_t *addresses;
     const struct rm_unwind_frame *frames; /* with which each frame runs or called */
     bool (*is_interpreter)(void *context, uint64_t address);

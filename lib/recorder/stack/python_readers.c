@@ -260,7 +260,7 @@ void rm_python_readers_free(struct rm_python_readers *readers)
         return;
     }
     rm_perf_tree_stop_fresh(readers->tree);
-    for (size_t i = 0; i < readers->count; i++) {
+    for (size_t i = 0; readers->all != NULL && i < readers->count; i++) {
         (void)pthread_join(readers->all[i]->thread, NULL);
         free_reader(readers->all[i]);
     }
