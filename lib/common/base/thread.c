@@ -26,7 +26,6 @@
 /* SMALL: the deepest frames are those of text formatting of one line, below a collector.
  * LIBRARIES: cJSON was seen to take 132 KiB, for a text that nests as deep as it allows; libdw, in
  * resmon-names, 160 KiB. */
-#define SHORT_SLICE_NS      100000 /* the kernel's least */
 #define SMALL_STACK_BYTES   (256U * 1024U)
 #define LIBRARY_STACK_BYTES (1024U * 1024U)
 
@@ -240,6 +239,8 @@ struct scheduling {
     uint32_t priority;
     uint64_t runtime_ns, deadline_ns, period_ns;
 };
+
+#define SHORT_SLICE_NS 100000 /* the kernel's least */
 
 void rm_thread_run_soon(void)
 {

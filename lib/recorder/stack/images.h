@@ -68,7 +68,7 @@ struct rm_image_python {
     uint32_t minor;   /* of 3.x, by the file's name; 0: the name does not tell it */
 };
 
-/** Looks for an interpreter, once for each file; does not read the tables. */
+/** Looks for an interpreter, once for each file; reads the tables only where there is one. */
 struct rm_image_python rm_image_python(struct rm_image *image);
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Owns the Python interpreter of an observed process: where it is, its threads, and reading their
- * stacks while the process runs on.  Called by stack/outside.
+ * stacks from its memory.  spaces.c keeps one for each process; python_frames.c finds and
+ * symbolizes, python_readers.c reads.
  */
 #ifndef RM_STACK_INTERPRETER_H
 #define RM_STACK_INTERPRETER_H

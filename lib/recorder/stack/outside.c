@@ -244,6 +244,7 @@ static void add_sample(struct rm_outside *outside, struct rm_space *space,
     const struct rm_view_memory memory = {read_word, &place};
     const struct rm_unwind_foreign foreign = {find_table, is_trampoline, &place, outside->cache};
     outside->follower.unwind.foreign = &foreign;
+    outside->follower.wants_frames = rm_python_frames_are_in(&outside->python, space);
     const struct rm_followed *followed =
         rm_follow(&outside->follower, &record->sample, space->code, &memory);
     const struct rm_native_stack native = {
@@ -251,7 +252,7 @@ static void add_sample(struct rm_outside *outside, struct rm_space *space,
         .depth = followed->unwound.depth,
         .is_broken = followed->unwound.is_broken,
         .addresses = followed->addresses,
-        .frames = followed->frames,
+        .frames = followed->has_frames ? followed->frames : NULL,
         .is_interpreter = is_interpreter,
         .is_start = is_start,
         .value = value_of,
@@ -546,7 +547,7 @@ static void tell(const struct rm_outside *outside, int32_t kind, enum rm_tree_re
                        "program has other privileges or is not readable%s",
                        outside->hidden.total, rest[0] != '\0' ? "; " : "");
     }
-    const char *python = kind == RESMON_STACK_CPU ? outside->python.why_not : "";
+    const char *python = outside->python.why_not;
     bool has_before = hidden[0] != '\0' || rest[0] != '\0';
     (void)snprintf(text, sizeof text, "%s%s%s%s", hidden, rest,
                    has_before && python[0] != '\0' ? "; " : "", python);

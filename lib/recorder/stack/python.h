@@ -81,7 +81,7 @@ enum rm_python_result rm_python_walk(const struct rm_python *python,
 
 /* ---- symbolizing ------------------------------------------------------------------------ */
 
-/* The same frames with their code. */
+/* The frames of a walk, with their code and lines. */
 struct rm_python_stack {
     uint32_t depth;
     uint64_t instruction; /* address of the innermost one; 0: not known */

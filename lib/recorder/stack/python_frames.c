@@ -133,6 +133,11 @@ static bool is_idle(struct rm_python_frames *frames, const struct rm_tree_record
            frames->reading.result == RM_PYTHON_IDLE;
 }
 
+bool rm_python_frames_are_in(struct rm_python_frames *frames, struct rm_space *space)
+{
+    return interpreter_of(frames, space) != NULL;
+}
+
 /* The outermost frame of Python is the program's, also where native frames could not be unwound as
  * far as that. */
 uint32_t rm_python_frames_join(struct rm_python_frames *frames, struct rm_space *space,
@@ -141,7 +146,7 @@ uint32_t rm_python_frames_join(struct rm_python_frames *frames, struct rm_space 
                                uint32_t *is_cut)
 {
     bool is_same = false;
-    if (interpreter_of(frames, space) == NULL || is_idle(frames, record)) {
+    if (native->frames == NULL || space->python == NULL || is_idle(frames, record)) {
         return 0;
     }
     if (!find_python(frames, space, record, native, &is_same)) {

@@ -34,6 +34,9 @@ void rm_python_frames_close(struct rm_python_frames *frames);
 uint32_t rm_python_frames_wakeup(uint32_t pid, const struct rm_root *root,
                                  struct rm_scratch *scratch);
 
+/** Whether a process has an interpreter that is read; looks for one after its code has changed. */
+bool rm_python_frames_are_in(struct rm_python_frames *frames, struct rm_space *space);
+
 /** Replaces the interpreter's frames in a sample of a process by those of Python, where it has an
  * interpreter.  `is_cut`: is changed if the stack is whole, or cut, in spite of its native frames.
  * Returns the number of values, at most `room`; 0: the native stack is the stack. */

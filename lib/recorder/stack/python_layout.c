@@ -19,49 +19,15 @@ bool rm_python_read(const struct rm_python_memory *memory, uint64_t address, voi
     .object_type = 8, .size = 16, .text_length = 16, .text_state = 32, .text_ascii = 48, \
     .text_wide = 72, .bytes_data = 32
 
+#define UP_TO_3_10                                                                    \
+    .interpreters = 32, .threads = 8, .thread_next = 8, .thread_interpreter = 16,     \
+    .thread_pthread = 176, .thread_frame = 24, .thread_bytes = 184, .frame_code = 32, \
+    .frame_previous = 24, .code_file = 104, .code_name = 112, .code_lines = 120,      \
+    .code_first_line = 40, .code_bytecode = 48, .code_bytes = 128, OBJECTS
+
 static const struct rm_python_layout table[] = {
-    {
-        .minor = 9,
-        .interpreters = 32,
-        .threads = 8,
-        .thread_next = 8,
-        .thread_interpreter = 16,
-        .thread_pthread = 176,
-        .thread_frame = 24,
-        .thread_bytes = 184,
-        .frame_code = 32,
-        .frame_previous = 24,
-        .frame_instruction = 104,
-        .frame_bytes = 108,
-        .code_file = 104,
-        .code_name = 112,
-        .code_lines = 120,
-        .code_first_line = 40,
-        .code_bytecode = 48,
-        .code_bytes = 128,
-        OBJECTS,
-    },
-    {
-        .minor = 10,
-        .interpreters = 32,
-        .threads = 8,
-        .thread_next = 8,
-        .thread_interpreter = 16,
-        .thread_pthread = 176,
-        .thread_frame = 24,
-        .thread_bytes = 184,
-        .frame_code = 32,
-        .frame_previous = 24,
-        .frame_instruction = 96,
-        .frame_bytes = 100,
-        .code_file = 104,
-        .code_name = 112,
-        .code_lines = 120,
-        .code_first_line = 40,
-        .code_bytecode = 48,
-        .code_bytes = 128,
-        OBJECTS,
-    },
+    {.minor = 9, .frame_instruction = 104, .frame_bytes = 108, UP_TO_3_10},
+    {.minor = 10, .frame_instruction = 96, .frame_bytes = 100, UP_TO_3_10},
     {
         .minor = 11,
         .interpreters = 40,

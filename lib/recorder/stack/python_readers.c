@@ -154,7 +154,7 @@ static bool is_same_call(const struct rm_python_reading *a, const struct rm_pyth
 /* Of faults, the latest is the one whose thread has just stopped.  True: a pause is due. */
 static bool look(struct reader *reader)
 {
-    struct rm_tree_record record;
+    struct rm_tree_record record, fault;
     bool has_faults = false;
     while (rm_perf_fresh_next(&reader->fresh, &reader->fresh.cpu_time, &record)) {
         if (rm_clock_monotonic_ns() - record.t_ns < LATE_NS) {
@@ -163,11 +163,12 @@ static bool look(struct reader *reader)
     }
     while (rm_perf_fresh_next(&reader->fresh, &reader->fresh.faults, &record)) {
         has_faults = true;
+        fault = record;
     }
     if (!has_faults) {
         return false;
     }
-    bool is_python = read_thread(reader, &record);
+    bool is_python = read_thread(reader, &fault);
     bool is_again = is_python && is_same_call(&reader->reading, &reader->last_fault);
     if (is_python) {
         copy_reading(&reader->last_fault, &reader->reading);
