@@ -262,19 +262,21 @@ static struct rm_perf_record record;
 static struct rm_native_stack native_stack(void)
 {
     static const uint64_t addresses[] = {1, 100, 101, 2, 102, 103, 3, 4};
-    static struct rm_unwind_frame frames[8];
+    static uint64_t stacks[8];
+    static struct rm_unwind_saved saved[8];
     for (size_t i = 0; i < 8; i++) {
-        frames[i].stack = 1000 + 100 * i;
+        stacks[i] = 1000 + 100 * i;
     }
     for (size_t i = 1; i < 7; i += 4) {
-        frames[i].saved[2] = record.registers[3];
-        frames[i].saved[4] = record.registers[4];
+        saved[i].words[2] = record.registers[3];
+        saved[i].words[4] = record.registers[4];
     }
     return (struct rm_native_stack){
         .sample = &record,
         .depth = 8,
         .addresses = addresses,
-        .frames = frames,
+        .stacks = stacks,
+        .saved = saved,
         .is_interpreter = is_interpreters,
         .is_start = is_starts,
         .value = same,
@@ -384,18 +386,18 @@ TEST(places_of_the_evaluation_are_learned)
 {
     set(3, (const uint64_t[]){0, 1150, 1420}, true);
     struct rm_native_stack native = native_stack();
-    struct rm_unwind_frame frames[8];
-    memcpy(frames, native.frames, sizeof frames);
-    native.frames = frames;
+    struct rm_unwind_saved saved[8];
+    memcpy(saved, native.saved, sizeof saved);
+    native.saved = saved;
     places = (struct rm_python_places){.samples = 0};
-    frames[1].saved[5] = sample.address; /* left over from a call, in one of two samples */
+    saved[1].words[5] = sample.address; /* left over from a call, in one of two samples */
     for (uint64_t i = 0; i < 40; i++) {
-        frames[1].saved[5] = i % 2 == 0 ? sample.address : 0;
+        saved[1].words[5] = i % 2 == 0 ? sample.address : 0;
         sample.instruction = 8000 + i % 3;
         assert_true(rm_python_is_same(&native, &sample, &places, true));
     }
-    frames[1].saved[5] = sample.address;
-    frames[1].saved[2] = 7777; /* in truth, another frame is evaluated */
+    saved[1].words[5] = sample.address;
+    saved[1].words[2] = 7777; /* in truth, another frame is evaluated */
     assert_false(rm_python_is_same(&native, &sample, &places, true));
     assert_int_equal(places.samples, 32);
 }

@@ -21,14 +21,15 @@ struct rm_followed {
     struct rm_view_log log;
     struct rm_unwound unwound;
     uint64_t addresses[RM_STACK_DEPTH];
-    bool has_frames;
-    struct rm_unwind_frame frames[RM_STACK_DEPTH];
+    bool has_registers;
+    uint64_t stacks[RM_STACK_DEPTH];
+    struct rm_unwind_saved saved[RM_STACK_DEPTH];
 };
 
 /* Zeroed: empty cache.  Used by one thread. */
 struct rm_follower {
     struct rm_unwind unwind; /* the caller sets `code` or `foreign` */
-    bool wants_frames;       /* the registers of each frame, which take time */
+    bool wants_registers;    /* those of each frame, which take time */
     struct rm_followed followed[RM_FOLLOWED];
 };
 

@@ -244,7 +244,7 @@ static void add_sample(struct rm_outside *outside, struct rm_space *space,
     const struct rm_view_memory memory = {read_word, &place};
     const struct rm_unwind_foreign foreign = {find_table, is_trampoline, &place, outside->cache};
     outside->follower.unwind.foreign = &foreign;
-    outside->follower.wants_frames = rm_python_frames_are_in(&outside->python, space);
+    outside->follower.wants_registers = rm_python_frames_are_in(&outside->python, space);
     const struct rm_followed *followed =
         rm_follow(&outside->follower, &record->sample, space->code, &memory);
     const struct rm_native_stack native = {
@@ -252,7 +252,8 @@ static void add_sample(struct rm_outside *outside, struct rm_space *space,
         .depth = followed->unwound.depth,
         .is_broken = followed->unwound.is_broken,
         .addresses = followed->addresses,
-        .frames = followed->has_frames ? followed->frames : NULL,
+        .stacks = followed->has_registers ? followed->stacks : NULL,
+        .saved = followed->saved,
         .is_interpreter = is_interpreter,
         .is_start = is_start,
         .value = value_of,

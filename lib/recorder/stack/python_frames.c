@@ -146,7 +146,7 @@ uint32_t rm_python_frames_join(struct rm_python_frames *frames, struct rm_space 
                                uint32_t *is_cut)
 {
     bool is_same = false;
-    if (native->frames == NULL || space->python == NULL || is_idle(frames, record)) {
+    if (native->stacks == NULL || space->python == NULL || is_idle(frames, record)) {
         return 0;
     }
     if (!find_python(frames, space, record, native, &is_same)) {

@@ -63,7 +63,7 @@ static uint32_t list_evaluations(const struct rm_joined_python *python,
 static uint32_t frame_at(const struct rm_native_stack *native, uint64_t address, uint32_t end)
 {
     for (uint32_t i = 0; i < end && i + 1 < native->depth; i++) {
-        if (address >= native->frames[i].stack && address < native->frames[i + 1].stack) {
+        if (address >= native->stacks[i] && address < native->stacks[i + 1]) {
             return is_interpreter(native, i) ? i : NONE;
         }
     }
@@ -77,7 +77,7 @@ static void match(const struct rm_native_stack *native, struct evaluation *evalu
 {
     uint32_t end = native->depth;
     while (count > 0 && (evaluations[count - 1].entry == 0 || native->depth == 0 ||
-                         evaluations[count - 1].entry >= native->frames[native->depth - 1].stack)) {
+                         evaluations[count - 1].entry >= native->stacks[native->depth - 1])) {
         count--;
     }
     for (uint32_t i = count; i-- > 0 && end != NONE;) {
@@ -104,13 +104,12 @@ static bool is_next(const struct rm_joined_python *python, uint64_t word)
 static bool word_at(const struct rm_native_stack *native, uint32_t frame, uint32_t place,
                     uint64_t *ret_word)
 {
-    const struct rm_unwind_frame *registers = &native->frames[frame];
     if (place < RM_UNWIND_SAVED) {
-        *ret_word = registers->saved[place];
+        *ret_word = native->saved[frame].words[place];
         return *ret_word != 0;
     }
-    uint64_t at = registers->stack + (place - RM_UNWIND_SAVED) * sizeof *ret_word;
-    return frame + 1 < native->depth && at < native->frames[frame + 1].stack &&
+    uint64_t at = native->stacks[frame] + (place - RM_UNWIND_SAVED) * sizeof *ret_word;
+    return frame + 1 < native->depth && at < native->stacks[frame + 1] &&
            rm_perf_record_read(native->sample, at - rm_view_stack(native->sample), ret_word,
                                sizeof *ret_word);
 }

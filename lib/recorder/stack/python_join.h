@@ -26,7 +26,8 @@ struct rm_native_stack {
     uint32_t depth;
     bool is_broken; /* frames further out could not be unwound */
     const uint64_t *addresses;
-    const struct rm_unwind_frame *frames; /* NULL: no interpreter is there */
+    const uint64_t *stacks; /* stack pointers; NULL: no interpreter is there */
+    const struct rm_unwind_saved *saved;
     bool (*is_interpreter)(void *context, uint64_t address);
     bool (*is_start)(void *context, uint64_t address);  /* what starts programs and threads */
     uint64_t (*value)(void *context, uint64_t address); /* by which the run knows it */

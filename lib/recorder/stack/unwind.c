@@ -328,13 +328,19 @@ static const int saved[] = {UNW_AARCH64_X19, UNW_AARCH64_X20, UNW_AARCH64_X21, U
 static const int saved[] = {UNW_REG_SP};
 #endif
 
-static void note_frame(unw_cursor_t *cursor, struct rm_unwind_frame *frame)
+static void note_frame(struct rm_unwind *unwind, unw_cursor_t *cursor, uint32_t frame)
 {
     unw_word_t word = 0;
-    (void)libunwind.get_reg(cursor, UNW_REG_SP, &word);
-    *frame = (struct rm_unwind_frame){.stack = word};
-    for (size_t i = 0; i < RM_ARRAY_LEN(saved); i++) {
-        frame->saved[i] = libunwind.get_reg(cursor, saved[i], &word) == 0 ? word : 0;
+    if (unwind->stacks != NULL) {
+        (void)libunwind.get_reg(cursor, UNW_REG_SP, &word);
+        unwind->stacks[frame] = word;
+    }
+    if (unwind->saved != NULL) {
+        unwind->saved[frame] = (struct rm_unwind_saved){{0}};
+    }
+    for (size_t i = 0; i < RM_ARRAY_LEN(saved) && unwind->saved != NULL; i++) {
+        bool is_known = libunwind.get_reg(cursor, saved[i], &word) == 0;
+        unwind->saved[frame].words[i] = is_known ? word : 0;
     }
 }
 
@@ -356,9 +362,7 @@ struct rm_unwound rm_unwind_follow(struct rm_unwind *unwind, const struct rm_vie
             return unwound;
         }
         uint64_t address = is_call ? ip - 1 : ip;
-        if (unwind->frames != NULL) {
-            note_frame(cursor, &unwind->frames[unwound.depth]);
-        }
+        note_frame(unwind, cursor, unwound.depth);
         ret_addresses[unwound.depth++] = address;
         is_call = libunwind.is_signal_frame(cursor) <= 0;
         result = step_from(unwind, cursor, address);

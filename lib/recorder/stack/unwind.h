@@ -35,18 +35,18 @@ struct rm_unwind_foreign {
     struct rm_unwind_cache *cache; /* unwind cache by `moved` addresses; NULL: none */
 };
 
-/* Registers of a frame: those that functions leave as they were; the rest is not known. */
+/* Registers that functions leave as they were: what they had in a frame. */
 #define RM_UNWIND_SAVED 10U
-struct rm_unwind_frame {
-    uint64_t stack;                  /* the stack pointer */
-    uint64_t saved[RM_UNWIND_SAVED]; /* 0: not known */
+struct rm_unwind_saved {
+    uint64_t words[RM_UNWIND_SAVED]; /* 0: not known */
 };
 
 /* Working memory for unwinding: one per thread, not on its stack. */
 struct rm_unwind {
     const struct rm_code *code;              /* code of this process, or NULL */
     const struct rm_unwind_foreign *foreign; /* code of another process */
-    struct rm_unwind_frame *frames; /* NULL, or where the registers of each frame are put */
+    uint64_t *stacks;              /* NULL, or where the stack pointer of each frame is put */
+    struct rm_unwind_saved *saved; /* NULL, or where these registers of each frame are put */
     struct rm_view view;
     uint64_t wanted; /* address whose cache entry is being computed */
     size_t step_bytes;
