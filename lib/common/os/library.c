@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#define _GNU_SOURCE /* dl_iterate_phdr, process_vm_readv */
+#define _GNU_SOURCE /* dl_iterate_phdr, process_vm_readv, RTLD_DEFAULT */
 #include "os/library.h"
 
 #include <dlfcn.h>
@@ -71,11 +71,16 @@ static int has_interpreter(struct dl_phdr_info *program, size_t size, void *ret_
     return 1;
 }
 
+static bool has_loader(void)
+{
+    bool has = false;
+    (void)dl_iterate_phdr(has_interpreter, &has);
+    return has;
+}
+
 void *rm_library_open(const char *name, int flags, const char **ret_why)
 {
-    bool has_loader = false;
-    (void)dl_iterate_phdr(has_interpreter, &has_loader);
-    if (!has_loader) {
+    if (!has_loader()) {
         *ret_why = "this program is linked statically";
         return NULL;
     }
@@ -85,6 +90,24 @@ void *rm_library_open(const char *name, int flags, const char **ret_why)
         *ret_why = *ret_why != NULL ? *ret_why : "no reason given";
     }
     return handle;
+}
+
+void *rm_library_variable(const char *file, const char *name)
+{
+    void *loaded = NULL;
+    if (!has_loader()) {
+        return NULL;
+    }
+    if (file != NULL) {
+        loaded = dlopen(file, RTLD_LAZY | RTLD_NOLOAD);
+    }
+    void *variable = file == NULL     ? dlsym(RTLD_DEFAULT, name)
+                     : loaded != NULL ? dlsym(loaded, name)
+                                      : NULL;
+    if (loaded != NULL) {
+        (void)dlclose(loaded);
+    }
+    return variable;
 }
 
 static resmon_status find_functions(const struct rm_library *library, void *handle)

@@ -41,6 +41,10 @@ bool rm_library_real_path(const char *path, char real[RM_LIBRARY_PATH_BYTES]);
  */
 void *rm_library_open(const char *name, int flags, const char **ret_why);
 
+/** The address of an exported variable: in the program and the libraries that it was linked with
+ * (`file` NULL), or in a file that is loaded already.  NULL: none. */
+void *rm_library_variable(const char *file, const char *name);
+
 /**
  * Loads the library permanently.  RESMON_ENOTSUP: the library or a function of it is missing; then
  * no target is set.  To be called once per library and process.

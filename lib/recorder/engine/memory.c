@@ -21,6 +21,7 @@
 #include "scope/session.h"
 #include "scope/site.h"
 #include "scope/thread_counters.h"
+#include "stack/interpreter.h"
 #include "store/layout.h"
 #include "store/run_records.h"
 #include "store/scope_records.h"
@@ -32,9 +33,10 @@
 #define SITES       1024
 #define STACKS      8192
 
-/* For other processes: all processes that they start, and the names of their code. */
-#define OUTSIDE_STACKS 32768
-#define STACK_TEXTS    1048576
+/* For other processes, all processes that they start, and the names of their code; and for Python,
+ * whose frames are names. */
+#define NAMED_STACKS 32768
+#define STACK_TEXTS  1048576
 
 /* ---- its size --------------------------------------------------------------------------- */
 
@@ -84,6 +86,7 @@ static struct rm_block_sizes sizes_of(const struct rm_options *options,
 {
     bool is_self = sampler->collect.is_self;
     bool has_each = !is_self && (options->values.flags & RESMON_FLAG_EACH) != 0;
+    bool has_names = !is_self || rm_interpreter_is_here();
     struct rm_block_sizes sizes = {
         .columns = sampler->column_count,
         .rows = options->values.rows,
@@ -91,10 +94,10 @@ static struct rm_block_sizes sizes_of(const struct rm_options *options,
         .tags = options->values.tags,
         .fact_bytes = FACT_BYTES + label_bytes(&options->values),
         .stacks = options->values.stacks == 0 ? (has_each ? 1 : 0)
-                  : is_self                   ? STACKS
-                                              : OUTSIDE_STACKS,
+                  : has_names                 ? NAMED_STACKS
+                                              : STACKS,
         .processes = has_each ? RM_PROCESS_ROWS : 0,
-        .stack_texts = options->values.stacks == 0 || is_self ? 0 : STACK_TEXTS,
+        .stack_texts = options->values.stacks != 0 && has_names ? STACK_TEXTS : 0,
     };
     set_scope_sizes(options, is_self, &sizes);
     return sizes;

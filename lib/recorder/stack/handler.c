@@ -47,12 +47,17 @@ static void take_stack(struct rm_stack_slot *slot, const struct rm_slot_sample *
     *sample = *what;
     sample->site_count = rm_scope_open_sites(&state.block, rm_slot_sites(sample), RM_STACK_SITES);
     const struct rm_view_start start = {.context = context};
+    struct rm_python_inside *python = __atomic_load_n(&slot->python, __ATOMIC_ACQUIRE);
     slot->unwind.code = rm_code_now();
+    slot->unwind.stacks = python != NULL ? python->stacks : NULL;
     struct rm_unwound unwound =
         rm_unwind_follow(&slot->unwind, &start, rm_slot_addresses(sample), RM_STACK_DEPTH);
     sample->depth = unwound.depth;
     sample->is_cut = unwound.is_cut;
     sample->is_broken = unwound.is_broken;
+    if (python != NULL) {
+        rm_python_inside_add(python, sample, python->stacks[0]);
+    }
     sample->bytes = rm_slot_bytes_of(sample);
     rm_slot_commit(slot, sample);
 }

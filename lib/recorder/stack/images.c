@@ -12,6 +12,7 @@
 #include "os/proc_pid.h"
 #include "stack/code.h"
 #include "stack/elf_file.h"
+#include "stack/python_layout.h"
 
 /* The synthetic address space: above all addresses of processes, and exact in a double. */
 #define SPACE_START (UINT64_C(1) << 48)
@@ -317,19 +318,6 @@ static uint64_t find_symbol(const struct rm_elf *elf, const char *name)
     return address;
 }
 
-/* "python3.11", "libpython3.11d.so.1.0" */
-static uint32_t minor_of(const char *name)
-{
-    static const char before[] = "python3.";
-    const char *found = strstr(name, before);
-    uint32_t minor = 0;
-    for (const char *at = found != NULL ? found + sizeof before - 1 : "";
-         *at >= '0' && *at <= '9' && minor < 100; at++) {
-        minor = 10 * minor + (uint32_t)(*at - '0');
-    }
-    return minor;
-}
-
 /* From 3.10 on, _PyRuntime has a section of its own. */
 static void look_for_python(const struct rm_elf *elf, struct rm_image *image)
 {
@@ -348,7 +336,7 @@ static void look_for_python(const struct rm_elf *elf, struct rm_image *image)
     uint64_t version = find_symbol(elf, "Py_Version");
     python->runtime = image->base + runtime;
     python->version = version != 0 && version >> IMAGE_BITS == 0 ? image->base + version : 0;
-    python->minor = minor_of(name);
+    python->minor = rm_python_minor_of(name);
 }
 
 struct rm_image_python rm_image_python(struct rm_image *image)

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -12,12 +13,15 @@
 #include "base/compiler.h"
 #include "base/status.h"
 #include "base/text.h"
+#include "os/library.h"
 
 /* An interpreter that is not ready is looked at again. */
 #define AGAIN_NS (20 * RM_NS_PER_MS)
 
 /* Failures before the first success that make an interpreter one that cannot be read. */
 #define MOST_FAILURES 50U
+
+#define RUNTIME "_PyRuntime" /* the variable that has all of an interpreter's data */
 
 struct rm_interpreter {
     struct rm_interpreter_target target;
@@ -73,14 +77,13 @@ static const struct rm_space_map *find_map(const struct rm_interpreter_process *
 }
 
 /* The exported version tells the minor where the file's name does not. */
-static uint32_t minor_of(const struct rm_interpreter *interpreter,
-                         const struct rm_image_python *python, const struct rm_space_map *map)
+static uint32_t minor_of(const struct rm_interpreter *interpreter, uint64_t version_at,
+                         uint32_t named)
 {
     uint64_t version;
-    bool is_read = python->version != 0 &&
-                   rm_python_read(&interpreter->target.python.memory,
-                                  in_process(map, python->version), &version, sizeof version);
-    return is_read && (uint32_t)version >> 24 == 3 ? (uint32_t)version >> 16 & 0xff : python->minor;
+    bool is_read = version_at != 0 && rm_python_read(&interpreter->target.python.memory, version_at,
+                                                     &version, sizeof version);
+    return is_read && (uint32_t)version >> 24 == 3 ? (uint32_t)version >> 16 & 0xff : named;
 }
 
 /* Why the memory of a process cannot be read; NULL: it can, or will perhaps be readable later. */
@@ -96,8 +99,8 @@ static const char *refusal_of(const struct rm_python *python)
                              : NULL;
 }
 
-static void open_python(struct rm_interpreter *interpreter, const struct rm_image_python *image,
-                        const struct rm_space_map *map)
+static bool open_python(struct rm_interpreter *interpreter, uint64_t runtime, uint64_t version,
+                        uint32_t named_minor)
 {
     struct rm_python *python = &interpreter->target.python;
     const struct rm_python_memory memory = {
@@ -105,13 +108,14 @@ static void open_python(struct rm_interpreter *interpreter, const struct rm_imag
         (void *)(uintptr_t)interpreter->target.pid, // NOLINT(performance-no-int-to-ptr)
     };
     python->memory = memory;
-    resmon_status status = rm_python_open(python, &memory, in_process(map, image->runtime),
-                                          minor_of(interpreter, image, map));
+    resmon_status status =
+        rm_python_open(python, &memory, runtime, minor_of(interpreter, version, named_minor));
     const char *why = status == RESMON_ENOTSUP ? resmon_last_error()
                       : status != RESMON_OK    ? refusal_of(python)
                                                : NULL;
     interpreter->is_open = status == RESMON_OK;
     (void)rm_text_set(interpreter->why, sizeof interpreter->why, why != NULL ? why : "");
+    return interpreter->is_open;
 }
 
 bool rm_interpreter_find(struct rm_interpreter **interpreter,
@@ -133,8 +137,56 @@ bool rm_interpreter_find(struct rm_interpreter **interpreter,
     found->target.pid = process->pid;
     found->image = map->image;
     found->again_ns = now_ns + AGAIN_NS;
-    open_python(found, &python, map);
-    return found->is_open;
+    return open_python(found, in_process(map, python.runtime),
+                       python.version != 0 ? in_process(map, python.version) : 0, python.minor);
+}
+
+/* ---- the one of this process ------------------------------------------------------------ */
+
+static uint64_t variable(const char *file, const char *name)
+{
+    return (uint64_t)(uintptr_t)rm_library_variable(file, name);
+}
+
+bool rm_interpreter_is_here(void)
+{
+    return variable(NULL, RUNTIME) != 0;
+}
+
+/* A library that a plug-in loaded for itself is found by its file only. */
+static uint64_t find_own_runtime(const struct rm_modules *modules, const char **ret_file)
+{
+    uint64_t runtime = variable(NULL, RUNTIME);
+    for (size_t i = 0; i < modules->count && runtime == 0; i++) {
+        const char *path = modules->rows[i].entry.path;
+        if (strstr(rm_text_base_name(path), "libpython") != NULL) {
+            *ret_file = path;
+            runtime = variable(path, RUNTIME);
+        }
+    }
+    return runtime;
+}
+
+bool rm_interpreter_find_own(struct rm_interpreter **interpreter, const struct rm_modules *modules)
+{
+    const char *file = NULL;
+    if (*interpreter != NULL && (*interpreter)->is_open) {
+        return true;
+    }
+    uint64_t runtime = find_own_runtime(modules, &file);
+    const struct rm_module *module = runtime != 0 ? rm_modules_find(modules, runtime) : NULL;
+    if (module != NULL && *interpreter == NULL) {
+        *interpreter = rm_alloc(1, sizeof **interpreter);
+    }
+    if (module == NULL || *interpreter == NULL) {
+        return false;
+    }
+    struct rm_interpreter_target *target = &(*interpreter)->target;
+    target->pid = (uint32_t)getpid();
+    target->start = module->entry.start;
+    target->end = module->entry.end;
+    return open_python(*interpreter, runtime, variable(file, "Py_Version"),
+                       rm_python_minor_of(rm_text_base_name(module->entry.path)));
 }
 
 void rm_interpreter_free(struct rm_interpreter *interpreter)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Owns the Python interpreter of an observed process: where it is, its threads, and reading their
- * stacks from its memory.  spaces.c keeps one for each process; python_frames.c finds and
- * symbolizes, python_readers.c reads.
+ * Owns the Python interpreter of an observed process, or of this one: where it is, its threads, and
+ * reading their stacks from its memory.  spaces.c keeps one for each process; python_frames.c finds
+ * and symbolizes, python_readers.c reads.  python_inside.c does so for this process.
  */
 #ifndef RM_STACK_INTERPRETER_H
 #define RM_STACK_INTERPRETER_H
@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "os/file.h"
+#include "stack/code.h"
 #include "stack/images.h"
 #include "stack/python.h"
 #include "stack/python_join.h"
@@ -31,6 +32,12 @@ struct rm_interpreter_process {
 bool rm_interpreter_find(struct rm_interpreter **interpreter,
                          const struct rm_interpreter_process *process);
 
+/** The same for this process; `modules`: its mapped code. */
+bool rm_interpreter_find_own(struct rm_interpreter **interpreter, const struct rm_modules *modules);
+
+/** Whether this process has an interpreter, as far as it is known without a list of modules. */
+bool rm_interpreter_is_here(void);
+
 void rm_interpreter_free(struct rm_interpreter *interpreter);
 
 /** Why an interpreter (or NULL) cannot be read; NULL: it can, or may be ready later. */
@@ -46,6 +53,7 @@ bool rm_interpreter_is_at(const struct rm_interpreter *interpreter, const struct
 struct rm_interpreter_target {
     uint32_t pid;
     struct rm_python python;
+    uint64_t start, end; /* of its code, in this process */
 };
 const struct rm_interpreter_target *rm_interpreter_target(const struct rm_interpreter *interpreter);
 

@@ -202,22 +202,12 @@ static bool is_interpreter(void *context, uint64_t address)
            ((map == NULL || map->image == NULL) && is_trampoline(place, address));
 }
 
-/* The C library, and a program "python3" that has its interpreter in a library. */
 static bool is_start(void *context, uint64_t address)
 {
-    static const char *const names[] = {"libc.so", "libc-", "libpthread", "ld-", "python"};
     const struct place *place = context;
     const struct rm_space_map *map = rm_space_find(place->space, address);
-    if (map == NULL || map->image == NULL || !rm_image_read(map->image)) {
-        return false;
-    }
-    const char *name = rm_text_base_name(rm_image_entry(map->image)->path);
-    for (size_t i = 0; i < RM_ARRAY_LEN(names); i++) {
-        if (strncmp(name, names[i], strlen(names[i])) == 0) {
-            return true;
-        }
-    }
-    return false;
+    return map != NULL && map->image != NULL && rm_image_read(map->image) &&
+           rm_python_is_start(rm_image_entry(map->image)->path);
 }
 
 static uint64_t value_of(void *context, uint64_t address)

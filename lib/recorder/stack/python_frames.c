@@ -8,6 +8,7 @@
 #include "base/compiler.h"
 #include "base/parse.h"
 #include "base/status.h"
+#include "base/text.h"
 #include "os/file.h"
 #include "stack/view.h"
 
@@ -79,13 +80,25 @@ static struct rm_interpreter *interpreter_of(struct rm_python_frames *frames,
 
 /* ---- one sample ------------------------------------------------------------------------- */
 
-/* Names the frames of a Python stack; false: it was changing, or there is no room for names. */
-static bool name_python(struct rm_python_frames *frames, struct rm_space *space)
+bool rm_python_is_start(const char *path)
 {
-    struct rm_python_stack *stack = &frames->stack;
-    struct rm_joined_python *python = &frames->joined;
-    const struct rm_python_walk *walk = &frames->reading.walk;
-    if (!rm_interpreter_symbolize(space->python, frames->reading.result, walk, stack)) {
+    static const char *const names[] = {"libc.so", "libc-", "libpthread", "ld-", "python"};
+    const char *name = rm_text_base_name(path);
+    for (size_t i = 0; i < RM_ARRAY_LEN(names); i++) {
+        if (strncmp(name, names[i], strlen(names[i])) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool rm_python_name(struct rm_stack_writer *writer, struct rm_interpreter *interpreter,
+                    enum rm_python_result result, const struct rm_python_walk *walk,
+                    struct rm_python_names *ret_names)
+{
+    struct rm_python_stack *stack = &ret_names->stack;
+    struct rm_joined_python *python = &ret_names->joined;
+    if (!rm_interpreter_symbolize(interpreter, result, walk, stack)) {
         return false;
     }
     python->depth = stack->depth;
@@ -94,13 +107,19 @@ static bool name_python(struct rm_python_frames *frames, struct rm_space *space)
     for (uint32_t i = 0; i < stack->depth; i++) {
         struct rm_python_code *code = stack->frames[i].code;
         if (code->value == 0) {
-            code->value = rm_stack_writer_name(frames->writer, code->text);
+            code->value = rm_stack_writer_name(writer, code->text);
         }
         python->values[i] =
             code->value != 0 ? rm_stack_name_at(code->value, stack->frames[i].line) : 0;
         python->entries[i] = walk->frames[i].entry;
     }
     return true;
+}
+
+static bool name_python(struct rm_python_frames *frames, struct rm_space *space)
+{
+    return rm_python_name(frames->writer, space->python, frames->reading.result,
+                          &frames->reading.walk, &frames->names);
 }
 
 /* Finds the Python stack of a sample, and whether it is of the same call.  A page fault is at one
@@ -117,7 +136,7 @@ static bool find_python(struct rm_python_frames *frames, struct rm_space *space,
     for (size_t i = 0; i < (is_cpu ? 1 : RM_ARRAY_LEN(all)); i++) {
         if (rm_python_readers_copy(frames->readers, record, all[i], reading) &&
             reading->stack == rm_view_stack(&record->sample) && name_python(frames, space)) {
-            *ret_is_same = rm_python_is_same(native, &frames->joined, places, i == 0);
+            *ret_is_same = rm_python_is_same(native, &frames->names.joined, places, i == 0);
             if (is_cpu || *ret_is_same) {
                 return true;
             }
@@ -150,11 +169,12 @@ uint32_t rm_python_frames_join(struct rm_python_frames *frames, struct rm_space 
         return 0;
     }
     if (!find_python(frames, space, record, native, &is_same)) {
-        uint64_t not_read = rm_stack_writer_name(frames->writer, "[Python not read]");
+        uint64_t not_read = rm_stack_writer_name(frames->writer, RM_PYTHON_NOT_READ);
         return rm_python_leave_out(native, not_read, ret_values, RM_STACK_DEPTH);
     }
-    is_same = is_same || (native->is_broken && (frames->reading.is_prompt ||
-                                                rm_python_may_be_same(native, &frames->joined)));
+    is_same = is_same ||
+              (native->is_broken &&
+               (frames->reading.is_prompt || rm_python_may_be_same(native, &frames->names.joined)));
     *is_cut = frames->reading.walk.is_cut ? 1 : 0;
-    return rm_python_join(native, &frames->joined, is_same, ret_values, RM_STACK_DEPTH);
+    return rm_python_join(native, &frames->names.joined, is_same, ret_values, RM_STACK_DEPTH);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Owns the Python frames in the samples of other processes: finds their interpreters, has the
- * stacks of their threads read, and joins them with the native ones.  Called by stack/outside.
+ * stacks of their threads read, and joins them with the native ones.  Called by stack/outside.  And
+ * their names, which those of this process have in the same way (python_inside.c).
  */
 #ifndef RM_STACK_PYTHON_FRAMES_H
 #define RM_STACK_PYTHON_FRAMES_H
@@ -15,6 +16,24 @@
 #include "stack/spaces.h"
 #include "store/stack_writer.h"
 
+/* Shown where the interpreter runs a function that could not be read. */
+#define RM_PYTHON_NOT_READ "[Python not read]"
+
+/* A stack with its names; working memory. */
+struct rm_python_names {
+    struct rm_python_stack stack;
+    struct rm_joined_python joined;
+};
+
+/** Names the frames that were read.  False: they were changing, or there is no room for names. */
+bool rm_python_name(struct rm_stack_writer *writer, struct rm_interpreter *interpreter,
+                    enum rm_python_result result, const struct rm_python_walk *walk,
+                    struct rm_python_names *ret_names);
+
+/** Whether a file starts programs and threads: the C library, and a program "python3" that has its
+ * interpreter in a library. */
+bool rm_python_is_start(const char *path);
+
 struct rm_python_frames {
     struct rm_perf_tree *tree; /* tree, root and writer must outlive it */
     const struct rm_root *root;
@@ -23,8 +42,7 @@ struct rm_python_frames {
     char why_not[240];                 /* why an interpreter is not read; "": all are */
     /* of the sample that is joined: */
     struct rm_python_reading reading;
-    struct rm_python_stack stack;
-    struct rm_joined_python joined;
+    struct rm_python_names names;
 };
 
 /** Ends reading; before the tree is freed. */

@@ -242,6 +242,20 @@ static resmon_status take_published(const uint64_t *words, struct rm_python_layo
     return RESMON_OK;
 }
 
+/* ---- version ---------------------------------------------------------------------------- */
+
+uint32_t rm_python_minor_of(const char *file_name)
+{
+    static const char before[] = "python3.";
+    const char *found = strstr(file_name, before);
+    uint32_t minor = 0;
+    for (const char *at = found != NULL ? found + sizeof before - 1 : "";
+         *at >= '0' && *at <= '9' && minor < 100; at++) {
+        minor = 10 * minor + (uint32_t)(*at - '0');
+    }
+    return minor;
+}
+
 /* ---- find ------------------------------------------------------------------------------- */
 
 resmon_status rm_python_layout_find(const struct rm_python_memory *memory, uint64_t runtime,

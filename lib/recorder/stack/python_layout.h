@@ -71,6 +71,10 @@ struct rm_python_layout {
     uint32_t bytes_data;                                     /* bytes */
 };
 
+/** The minor version by the name of an interpreter's file: "python3.11", "libpython3.11d.so.1.0";
+ * 0: the name does not tell it. */
+uint32_t rm_python_minor_of(const char *file_name);
+
 /**
  * Finds the layout of the interpreter whose `_PyRuntime` is at `runtime`.  `minor`: what is known
  * otherwise; 0: nothing.  RESMON_ENOTSUP: not a supported version; RESMON_EFORMAT: not an

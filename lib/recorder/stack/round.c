@@ -391,6 +391,7 @@ static void take(void *context, const struct rm_slot_sample *taken, struct rm_st
 {
     struct rm_stack_round *round = context;
     struct rm_slot_sample *parts = (struct rm_slot_sample *)(uintptr_t)taken; // NOLINT
+    uint64_t values[RM_STACK_DEPTH];
     struct rm_stack_sample sample = {
         .sites = rm_slot_sites(parts),
         .addresses = rm_slot_addresses(parts),
@@ -399,6 +400,11 @@ static void take(void *context, const struct rm_slot_sample *taken, struct rm_st
         .is_cut = taken->is_cut != 0 || taken->is_broken != 0,
         .count = taken->count,
     };
+    uint32_t joined = rm_python_inside_join(&round->writer, taken, values, &sample.is_cut);
+    if (joined > 0) {
+        sample.addresses = values;
+        sample.depth = joined;
+    }
     rm_stack_writer_lose(&round->writer, RM_LOSS_DEPTH, taken->is_cut);
     rm_stack_writer_lose(&round->writer, RM_LOSS_UNWIND, taken->is_broken);
     if (taken->cause == RM_SAMPLE_PEAK && !round->is_at_peak) {
@@ -449,6 +455,9 @@ static void see_modules(struct rm_stack_round *round)
     }
     round->has_seen_modules = true;
     round->seen_adds = modules->adds;
+    if (round->terms.block.header->sizes.stack_texts > 0) {
+        rm_stack_sampler_find_python();
+    }
     for (size_t i = 0; i < modules->count; i++) {
         left_out += rm_stack_writer_add_module(&round->writer, &modules->rows[i].entry) ? 0 : 1;
     }

@@ -41,6 +41,7 @@ static void leave_all(void)
 {
     rm_slots_forget();
     rm_code_forget();
+    rm_python_inside_forget();
     __atomic_store_n(&state.is_taken, false, __ATOMIC_SEQ_CST);
 }
 
@@ -122,6 +123,7 @@ void rm_stack_sampler_close(void)
     if (rm_handler_wait(2 * RM_NS_PER_S)) {
         rm_slots_free();
         rm_code_free();
+        rm_python_inside_free();
     }
     leave_all();
 }
@@ -129,6 +131,17 @@ void rm_stack_sampler_close(void)
 bool rm_stack_sampler_refresh(void)
 {
     return rm_code_refresh(rm_handler_wait(0));
+}
+
+void rm_stack_sampler_find_python(void)
+{
+    rm_python_inside_find(rm_code_now()->modules);
+    for (uint32_t i = 0; i < rm_slots_count(); i++) {
+        struct rm_stack_slot *slot = rm_slots_at(i);
+        if (slot->python == NULL) {
+            __atomic_store_n(&slot->python, rm_python_inside_new(slot->thread), __ATOMIC_RELEASE);
+        }
+    }
 }
 
 /* ---- threads ---------------------------------------------------------------------------- */
@@ -173,6 +186,11 @@ static resmon_status say(uint32_t thread, resmon_status status, char text[RM_STA
 
 static void attach(struct rm_stack_slot *slot, struct rm_stack_attached *attached)
 {
+    if (slot->python != NULL) { /* of a thread that has ended */
+        slot->python->thread = (struct rm_python_thread){.number = slot->thread};
+    } else {
+        __atomic_store_n(&slot->python, rm_python_inside_new(slot->thread), __ATOMIC_RELEASE);
+    }
     slot->blocked = 0;
     slot->is_hung_up = false;
     slot->seen_ns = (uint64_t)rm_clock_cpu_ns(rm_thread_cpu_clock_of(slot->thread));
@@ -321,7 +339,9 @@ void rm_stack_sampler_wait(int64_t most_ns, bool wakes_for_threads)
 
 uint64_t rm_stack_sampler_bytes(void)
 {
-    return rm_slots_count() * sizeof(struct rm_stack_slot);
+    uint64_t each = sizeof(struct rm_stack_slot);
+    each += rm_python_inside_is_on() ? sizeof(struct rm_python_inside) : 0;
+    return rm_slots_count() * each;
 }
 
 uint64_t rm_stack_sampler_full(void)

@@ -148,6 +148,7 @@ struct rm_stack_slot *rm_slots_of_token(const void *token)
 void rm_slots_free(void)
 {
     for (uint32_t i = 0; i < slot_count; i++) {
+        rm_free(slots[i]->python);
         rm_free(slots[i]);
         slots[i] = NULL;
         is_named[i] = false;

@@ -13,6 +13,7 @@
 #include <time.h>
 
 #include "stack/faults.h"
+#include "stack/python_inside.h"
 #include "stack/sample.h"
 #include "stack/unwind.h"
 #include "store/stack_record.h"
@@ -34,6 +35,7 @@ struct rm_stack_slot {
     uint64_t head;    /* written by the handler, release */
     uint64_t tail;    /* written by the other thread, release */
     struct rm_unwind unwind;
+    struct rm_python_inside *python; /* atomic; NULL: Python's frames are not read */
     unsigned char ring[RM_SLOT_RING_BYTES];
 };
 
