@@ -47,7 +47,7 @@ static bool put(struct rm_stack_slot *slot, uint32_t depth, uint64_t value)
 
 static void check_next(struct rm_stack_slot *slot, uint64_t value)
 {
-    const struct rm_slot_sample *sample = rm_slot_peek(slot);
+    const struct rm_slot_sample *sample = rm_slot_peek(slot, RM_LOAD_ACQUIRE(&slot->head));
     assert_non_null(sample);
     assert_int_equal(sample->count, value);
     struct rm_slot_sample *parts = (struct rm_slot_sample *)(uintptr_t)sample;
@@ -63,7 +63,7 @@ TEST(samples_come_out_in_order_however_long)
     assert_non_null(slot);
     uint64_t in = 0;
     uint64_t out = 0;
-    assert_null(rm_slot_peek(slot));
+    assert_null(rm_slot_peek(slot, RM_LOAD_ACQUIRE(&slot->head)));
     for (int round = 0; round < 2000; round++) {
         for (int i = 0; i < round % 7; i++) {
             assert_true(put(slot, (uint32_t)(in * 37 % (RM_STACK_DEPTH + 1)), in));
@@ -72,7 +72,7 @@ TEST(samples_come_out_in_order_however_long)
         while (out < in) {
             check_next(slot, out++);
         }
-        assert_null(rm_slot_peek(slot));
+        assert_null(rm_slot_peek(slot, RM_LOAD_ACQUIRE(&slot->head)));
     }
     assert_int_equal(slot->full, 0);
     free(slot);
@@ -92,7 +92,7 @@ TEST(a_full_ring_counts_and_keeps_what_it_has)
         for (uint64_t i = 0; i < kept; i++) {
             check_next(slot, i);
         }
-        assert_null(rm_slot_peek(slot));
+        assert_null(rm_slot_peek(slot, RM_LOAD_ACQUIRE(&slot->head)));
     }
     free(slot);
 }

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE /* F_SETSIG */
 #include "os/perf_ring.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/perf_event.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <time.h>
@@ -40,13 +43,14 @@ static const struct {
 
 static int open_event(const struct rm_perf_ring *ring, const struct rm_perf_ring_terms *terms)
 {
+    uint32_t watermark = terms->signal > 0 ? 1 : kinds[terms->kind].watermark;
     struct perf_event_attr attributes = {
         .type = PERF_TYPE_SOFTWARE,
         .config = kinds[terms->kind].event,
         .exclude_kernel = ring->has_kernel ? 0 : 1,
         .exclude_hv = 1,
-        .watermark = kinds[terms->kind].watermark > 0 ? 1 : 0,
-        .wakeup_watermark = kinds[terms->kind].watermark,
+        .watermark = watermark > 0 ? 1 : 0,
+        .wakeup_watermark = watermark,
         .task = kinds[terms->kind].has_new_threads ? 1 : 0,
         .use_clockid = 1,
         .clockid = CLOCK_MONOTONIC,
@@ -87,6 +91,18 @@ static resmon_status map_ring(struct rm_perf_ring *ring, size_t most_bytes)
                : rm_error_errno(errno, "cannot map a ring of page faults");
 }
 
+/* Of the standard signals, one is pending at most; with real-time signals the kernel sends SIGIO
+ * when too many are, which ends the program. */
+static bool ask_for_signal(const struct rm_perf_ring *ring, const struct rm_perf_ring_terms *terms)
+{
+    const struct f_owner_ex owner = {F_OWNER_TID, (pid_t)terms->thread};
+    int flags = fcntl(ring->fd, F_GETFL);
+    return terms->signal > 0 && terms->signal < SIGRTMIN && flags >= 0 &&
+           fcntl(ring->fd, F_SETSIG, terms->signal) == 0 &&
+           fcntl(ring->fd, F_SETOWN_EX, &owner) == 0 &&
+           fcntl(ring->fd, F_SETFL, flags | O_ASYNC) == 0;
+}
+
 resmon_status rm_perf_ring_open(struct rm_perf_ring *ring, const struct rm_perf_ring_terms *terms)
 {
     struct rm_perf_ring fresh = {.fd = -1, .stack_bytes = terms->stack_bytes};
@@ -102,15 +118,25 @@ resmon_status rm_perf_ring_open(struct rm_perf_ring *ring, const struct rm_perf_
         rm_perf_ring_close(&fresh);
         return status;
     }
+    fresh.signal = ask_for_signal(&fresh, terms) ? terms->signal : 0;
     *ring = fresh;
     return RESMON_OK;
+}
+
+/* A counter that sends signals has their number in the place of our tag. */
+static bool sends_signals(const struct rm_perf_ring *ring)
+{
+    uint64_t id = 0;
+    return fcntl(ring->fd, F_GETSIG) == ring->signal &&
+           ioctl(ring->fd, PERF_EVENT_IOC_ID, &id) == 0 && id == ring->id;
 }
 
 /* Without a private descriptor table, a program may close all descriptors.  The number may then be
  * a file of the program or another counter of ours; neither may be read or polled. */
 static bool look_at_descriptor(struct rm_perf_ring *ring)
 {
-    if (ring->fd >= 0 && !rm_perf_is_event(ring->fd, ring->id)) {
+    bool is_ours = ring->signal != 0 ? sends_signals(ring) : rm_perf_is_event(ring->fd, ring->id);
+    if (ring->fd >= 0 && !is_ours) {
         ring->fd = -1;
     }
     return ring->fd >= 0;

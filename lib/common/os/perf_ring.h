@@ -2,8 +2,8 @@
 /*
  * Owns a counter of a thread with a ring.  The kernel writes samples of the thread's page faults to
  * the ring: address, page size, registers and the top of the stack; or the ids of threads that it
- * starts.  No signal is sent, and the cost for the thread is small.  Opened, read and closed on one
- * thread.
+ * starts.  Unless a signal is wanted, none is sent, and the cost for the thread is small.  Opened,
+ * read and closed on one thread.
  */
 #ifndef RM_OS_PERF_RING_H
 #define RM_OS_PERF_RING_H
@@ -64,6 +64,7 @@ struct rm_perf_ring {
     uint32_t stack_bytes;
     bool has_kernel; /* also counts faults in system calls of the thread */
     bool has_pages;  /* samples have the size of the new page */
+    int signal;      /* that the thread gets at each sample, before it goes on; 0: none */
 };
 
 struct rm_perf_ring_terms {
@@ -71,10 +72,11 @@ struct rm_perf_ring_terms {
     uint32_t thread;
     uint32_t stack_bytes; /* maximum bytes of the stack in a sample: a multiple of 8 */
     uint64_t period;      /* faults between samples */
+    int signal;           /* sent to the thread at each sample (si_code POLL_IN); 0: none */
 };
 
 /** RESMON_ENOTSUP, RESMON_EACCES, ...: the error text has the reason.  A record ends a poll(2);
- * with RM_RING_MINOR, a half full ring does. */
+ * with RM_RING_MINOR, a half full ring does, unless a signal is sent. */
 RM_SHARED resmon_status rm_perf_ring_open(struct rm_perf_ring *ring,
                                           const struct rm_perf_ring_terms *terms);
 RM_SHARED void rm_perf_ring_close(struct rm_perf_ring *ring);

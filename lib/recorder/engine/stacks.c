@@ -198,7 +198,8 @@ static struct rm_stacks *make(const struct rm_block *block, const struct rm_opti
         stacks->round.terms.fault_period = options->values.fault_period;
     }
     stacks->round.terms.wants_signal =
-        (options->values.stacks & (RESMON_STACKS_CPU | RESMON_STACKS_PEAK)) != 0;
+        (options->values.stacks & (RESMON_STACKS_CPU | RESMON_STACKS_PEAK)) != 0 ||
+        block->header->sizes.stack_texts > 0;
     (void)getrusage(RUSAGE_SELF, &stacks->round.before);
     (void)pthread_mutex_init(&stacks->lock, NULL);
     (void)pthread_cond_init(&stacks->work_done, NULL);

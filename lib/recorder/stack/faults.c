@@ -276,6 +276,7 @@ static void take_fault(struct draining *draining, const struct rm_perf_record *f
     struct rm_slot_sample *sample = &work.latest.sample;
     const struct rm_code *code = rm_code_now();
     work.follower.unwind.code = code;
+    work.follower.wants_registers = faults->signal != 0;
     const struct rm_followed *followed = rm_follow(&work.follower, fault, code->number, NULL);
     *sample = (struct rm_slot_sample){
         .cause = RM_SAMPLE_FAULT,
@@ -286,10 +287,17 @@ static void take_fault(struct draining *draining, const struct rm_perf_record *f
         .faults = fault->faults > accounted ? fault->faults - accounted : 0,
         .address = fault->address,
         .page_bytes = fault->page_bytes,
+        .has_stacks = followed->has_registers && faults->signal != 0,
+        .t_ns = fault->t_ns,
+        .stack = rm_view_stack(fault),
+        .instruction = followed->addresses[0],
     };
     sample->site_count = rm_scope_sites_then(draining->block, draining->thread, fault->t_ns,
                                              rm_slot_sites(sample), RM_STACK_SITES);
     memcpy(rm_slot_addresses(sample), followed->addresses, sample->depth * sizeof(uint64_t));
+    if (sample->has_stacks != 0) {
+        memcpy(rm_slot_stacks(sample), followed->stacks, sample->depth * sizeof(uint64_t));
+    }
     sample->bytes = rm_slot_bytes_of(sample);
     draining->source->accounted = accounted + sample->faults;
     draining->count++;
@@ -344,6 +352,7 @@ static resmon_status open_minor(struct rm_faults *faults, uint32_t thread, uint3
         .thread = thread,
         .stack_bytes = stack_bytes,
         .period = faults->is_fine ? finer_period(faults) : faults->period,
+        .signal = faults->signal,
     };
     return rm_perf_ring_open(ring, &terms);
 }
@@ -407,25 +416,26 @@ static void open_others(struct rm_faults *faults, uint32_t thread)
         .thread = thread,
         .stack_bytes = LITTLE_STACK,
         .period = finer_period(faults),
+        .signal = faults->period > 0 ? faults->signal : 0,
     };
     (void)rm_perf_ring_open(&faults->major.ring, &terms);
 }
 
-resmon_status rm_faults_open(struct rm_faults *faults, uint32_t thread, uint64_t period,
-                             bool is_fine)
+resmon_status rm_faults_open(struct rm_faults *faults, const struct rm_fault_terms *terms)
 {
     uint64_t full = faults->full;
     rm_faults_init(faults);
     faults->full = full;
-    faults->period = period;
-    faults->is_fine = is_fine;
-    if (period > 0) {
-        resmon_status status = open_minor(faults, thread, LITTLE_STACK, &faults->minor.ring);
+    faults->period = terms->period;
+    faults->is_fine = terms->is_fine;
+    faults->signal = terms->signal;
+    if (terms->period > 0) {
+        resmon_status status = open_minor(faults, terms->thread, LITTLE_STACK, &faults->minor.ring);
         if (status != RESMON_OK) {
             return status;
         }
     }
-    open_others(faults, thread);
+    open_others(faults, terms->thread);
     return RESMON_OK;
 }
 

@@ -45,15 +45,22 @@ struct rm_faults {
     bool has_full_stacks;            /* samples have as much of the stack as possible */
     uint32_t changes;                /* remaining changes of the period */
     bool is_fine;                    /* shorter period for huge pages */
+    int signal;                      /* sent at each sample; 0: none */
 };
 
 /** Initializes without rings: closed and drained like others. */
 void rm_faults_init(struct rm_faults *faults);
 
-/** Counts from now on; `period` 0: only new threads are reported; `is_fine`: huge pages are likely.
- * As rm_perf_ring_open() with minor faults; a failure of the other events is no failure. */
-resmon_status rm_faults_open(struct rm_faults *faults, uint32_t thread, uint64_t period,
-                             bool is_fine);
+struct rm_fault_terms {
+    uint32_t thread;
+    uint64_t period; /* 0: only new threads are reported */
+    bool is_fine;    /* huge pages are likely */
+    int signal;      /* sent at each sample of minor faults; 0: none */
+};
+
+/** Counts from now on.  As rm_perf_ring_open() with minor faults; a failure of the other events is
+ * no failure. */
+resmon_status rm_faults_open(struct rm_faults *faults, const struct rm_fault_terms *terms);
 void rm_faults_close(struct rm_faults *faults);
 
 /** Uses the shorter period, as huge pages are likely. */

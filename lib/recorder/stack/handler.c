@@ -18,6 +18,9 @@
 #include "scope/scope.h"
 #include "stack/slot.h"
 
+/* Python stacks in a slot from which on they are drained. */
+#define MOST_WAITING 16U
+
 #define MOST_FORK_NS (100 * RM_NS_PER_MS) /* bound of a fork's wait for running handlers */
 
 /* Static, as a late handler must find it.  `at_work` is increased before anything else is read. */
@@ -26,7 +29,8 @@ static struct {
     int at_work;        /* atomic: running handlers */
     int forks;          /* atomic: forks in progress, during which no stacks are taken */
     bool is_torn;       /* a fork was inside a handler: libunwind's locks may be held */
-    bool has_requested; /* atomic: signals were sent by rt_tgsigqueueinfo() */
+    bool has_requested; /* atomic: signals were sent by rt_tgsigqueueinfo(), or by the kernel */
+    uint32_t drainer;   /* atomic: thread */
     uint64_t ticks;     /* atomic: time of handlers */
     struct rm_block block;
     int signal;
@@ -37,6 +41,13 @@ static char wake_token;
 
 /* ---- in the handler --------------------------------------------------------------------- */
 
+static void set_place(struct rm_slot_sample *sample, const void *context)
+{
+    sample->t_ns = rm_clock_monotonic_ns();
+    sample->stack = rm_view_stack_in(context);
+    sample->instruction = rm_view_instruction_in(context);
+}
+
 static void take_stack(struct rm_stack_slot *slot, const struct rm_slot_sample *what,
                        const void *context)
 {
@@ -45,6 +56,7 @@ static void take_stack(struct rm_stack_slot *slot, const struct rm_slot_sample *
         return;
     }
     *sample = *what;
+    set_place(sample, context);
     sample->site_count = rm_scope_open_sites(&state.block, rm_slot_sites(sample), RM_STACK_SITES);
     const struct rm_view_start start = {.context = context};
     struct rm_python_inside *python = __atomic_load_n(&slot->python, __ATOMIC_ACQUIRE);
@@ -56,10 +68,35 @@ static void take_stack(struct rm_stack_slot *slot, const struct rm_slot_sample *
     sample->is_cut = unwound.is_cut;
     sample->is_broken = unwound.is_broken;
     if (python != NULL) {
-        rm_python_inside_add(python, sample, python->stacks[0]);
+        rm_python_inside_add(python, sample);
     }
     sample->bytes = rm_slot_bytes_of(sample);
     rm_slot_commit(slot, sample);
+}
+
+/* The Python stack at a page fault, whose native stack the kernel has put into its ring. */
+static bool read_python(const void *context)
+{
+    uint32_t thread = (uint32_t)syscall(SYS_gettid);
+    struct rm_stack_slot *slot = rm_slots_of_thread(thread);
+    struct rm_python_inside *python =
+        slot != NULL ? __atomic_load_n(&slot->python, __ATOMIC_ACQUIRE) : NULL;
+    struct rm_slot_sample *sample = python != NULL ? rm_slot_reserve(slot, 0) : NULL;
+    if (sample == NULL) {
+        return slot != NULL;
+    }
+    *sample = (struct rm_slot_sample){.cause = RM_SAMPLE_PYTHON};
+    set_place(sample, context);
+    if (!rm_python_inside_read(python, sample)) {
+        return true;
+    }
+    sample->bytes = rm_slot_bytes_of(sample);
+    rm_slot_commit(slot, sample);
+    if (++slot->waiting >= MOST_WAITING) {
+        slot->waiting = 0;
+        (void)rm_handler_request(RM_LOAD(&state.drainer), &wake_token);
+    }
+    return true;
 }
 
 /* A stack by the thread's timer, or by rm_handler_request(). */
@@ -85,6 +122,8 @@ static bool handle_open(const siginfo_t *info, void *context)
         return take_requested(info, context, true);
     case SI_QUEUE:
         return info->si_pid == getpid() && take_requested(info, context, false);
+    case POLL_IN:
+        return read_python(context);
     case SI_USER: /* the kernel lacked memory for the data of rt_tgsigqueueinfo() */
         return info->si_pid == 0 && RM_LOAD(&state.has_requested);
     default:
@@ -165,6 +204,12 @@ bool rm_handler_request(uint32_t thread, void *token)
     info.si_uid = getuid();
     info.si_value.sival_ptr = token;
     return syscall(SYS_rt_tgsigqueueinfo, getpid(), (pid_t)thread, state.signal, &info) == 0;
+}
+
+void rm_handler_set_drainer(uint32_t thread)
+{
+    RM_STORE(&state.has_requested, true);
+    RM_STORE(&state.drainer, thread);
 }
 
 void rm_handler_wake(uint32_t thread)

@@ -32,6 +32,9 @@ int rm_handler_signal(void);
 /** Requests a stack of a thread, with RM_SAMPLE_PEAK, by the token of its slot. */
 bool rm_handler_request(uint32_t thread, void *token);
 
+/** The thread that is woken when many Python stacks wait to be drained. */
+void rm_handler_set_drainer(uint32_t thread);
+
 /** Ends a wait of a thread that unblocks only this signal. */
 void rm_handler_wake(uint32_t thread);
 

@@ -5,9 +5,12 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "base/compiler.h"
 #include "base/text.h"
 #include "stack/python_frames.h"
+
+#define SKIPS 16U
 
 static struct {
     const struct rm_interpreter_target *target; /* atomic; NULL: no frames are read */
@@ -36,6 +39,12 @@ bool rm_python_inside_is_on(void)
     return target_now() != NULL;
 }
 
+void rm_python_inside_begin(struct rm_python_inside *python, uint32_t thread)
+{
+    python->thread = (struct rm_python_thread){.number = thread};
+    python->skips = 0;
+}
+
 /* Its memory is touched, so that our page faults are not the program's. */
 struct rm_python_inside *rm_python_inside_new(uint32_t thread)
 {
@@ -45,7 +54,7 @@ struct rm_python_inside *rm_python_inside_new(uint32_t thread)
     }
     if (python != NULL) {
         memset(python, 0xff, sizeof *python);
-        python->thread = (struct rm_python_thread){.number = thread};
+        rm_python_inside_begin(python, thread);
     }
     return python;
 }
@@ -81,16 +90,13 @@ static bool may_run(const struct rm_interpreter_target *target, struct rm_slot_s
     return may;
 }
 
-void rm_python_inside_add(struct rm_python_inside *python, struct rm_slot_sample *sample,
-                          uint64_t stack)
+static void read_frames(const struct rm_interpreter_target *target, struct rm_python_inside *python,
+                        struct rm_slot_sample *sample)
 {
-    const struct rm_interpreter_target *target = target_now();
-    if (target == NULL || !may_run(target, sample)) {
-        return;
-    }
     bool is_first = python->thread.number == (uint32_t)getpid();
-    enum rm_python_result result = rm_python_walk(
-        &target->python, &python->thread, is_first ? 0 : stack, &python->window, &python->walk);
+    enum rm_python_result result =
+        rm_python_walk(&target->python, &python->thread, is_first ? 0 : sample->stack,
+                       &python->window, &python->walk);
     sample->python = (uint8_t)result;
     sample->has_stacks = 1;
     memcpy(rm_slot_stacks(sample), python->stacks, sample->depth * sizeof(uint64_t));
@@ -101,6 +107,42 @@ void rm_python_inside_add(struct rm_python_inside *python, struct rm_slot_sample
         memcpy(rm_slot_frames(sample), python->walk.frames,
                sample->python_depth * sizeof python->walk.frames[0]);
     }
+}
+
+void rm_python_inside_add(struct rm_python_inside *python, struct rm_slot_sample *sample)
+{
+    const struct rm_interpreter_target *target = target_now();
+    if (target != NULL && may_run(target, sample)) {
+        read_frames(target, python, sample);
+    }
+}
+
+bool rm_python_inside_read(struct rm_python_inside *python, struct rm_slot_sample *sample)
+{
+    const struct rm_interpreter_target *target = target_now();
+    if (target == NULL || python->skips > 0) {
+        python->skips -= python->skips > 0 ? 1 : 0;
+        return false;
+    }
+    read_frames(target, python, sample);
+    bool is_known = python->thread.address != 0;
+    python->skips = is_known ? 0 : SKIPS;
+    return is_known;
+}
+
+/* ---- of a page fault -------------------------------------------------------------------- */
+
+/* The thread gets the signal before it goes on.  After a fault in a system call, it may be about to
+ * make the call again. */
+#define LATE_NS     RM_NS_PER_MS
+#define CALL_LENGTH 2U
+
+bool rm_python_inside_is_of(const struct rm_slot_sample *python, const struct rm_slot_sample *fault)
+{
+    int64_t later_ns = python->t_ns - fault->t_ns;
+    return python->has_stacks != 0 && python->stack == fault->stack &&
+           fault->instruction - python->instruction <= CALL_LENGTH && later_ns >= 0 &&
+           later_ns < LATE_NS;
 }
 
 /* ---- joining ---------------------------------------------------------------------------- */
@@ -124,8 +166,9 @@ static uint64_t itself(void *context, uint64_t address)
     return address;
 }
 
-static bool name_frames(struct rm_stack_writer *writer, struct rm_slot_sample *sample)
+static bool name_frames(struct rm_stack_writer *writer, const struct rm_slot_sample *read)
 {
+    struct rm_slot_sample *sample = (struct rm_slot_sample *)(uintptr_t)read; // NOLINT
     struct rm_python_walk *walk = &state.walk;
     walk->depth = sample->python_depth;
     walk->is_cut = sample->python_is_cut != 0;
@@ -135,17 +178,19 @@ static bool name_frames(struct rm_stack_writer *writer, struct rm_slot_sample *s
                           &state.names);
 }
 
-uint32_t rm_python_inside_join(struct rm_stack_writer *writer, const struct rm_slot_sample *sample,
-                               uint64_t *ret_values, uint32_t *is_cut)
+uint32_t rm_python_inside_join(struct rm_stack_writer *writer, const struct rm_slot_sample *native,
+                               const struct rm_slot_sample *python, uint64_t *ret_values,
+                               uint32_t *is_cut)
 {
     const struct rm_interpreter_target *target = target_now();
-    struct rm_slot_sample *parts = (struct rm_slot_sample *)(uintptr_t)sample; // NOLINT
-    if (target == NULL || sample->has_stacks == 0 || sample->python == RM_PYTHON_IDLE) {
+    struct rm_slot_sample *parts = (struct rm_slot_sample *)(uintptr_t)native; // NOLINT
+    if (target == NULL || native->has_stacks == 0 ||
+        (python != NULL && python->python == RM_PYTHON_IDLE)) {
         return 0;
     }
-    const struct rm_native_stack native = {
-        .depth = sample->depth,
-        .is_broken = sample->is_broken != 0,
+    const struct rm_native_stack stack = {
+        .depth = native->depth,
+        .is_broken = native->is_broken != 0,
         .addresses = rm_slot_addresses(parts),
         .stacks = rm_slot_stacks(parts),
         .is_interpreter = is_interpreter,
@@ -153,10 +198,10 @@ uint32_t rm_python_inside_join(struct rm_stack_writer *writer, const struct rm_s
         .value = itself,
         .context = (void *)(uintptr_t)target,
     };
-    if (!name_frames(writer, parts)) {
+    if (python == NULL || !name_frames(writer, python)) {
         uint64_t not_read = rm_stack_writer_name(writer, RM_PYTHON_NOT_READ);
-        return rm_python_leave_out(&native, not_read, ret_values, RM_STACK_DEPTH);
+        return rm_python_leave_out(&stack, not_read, ret_values, RM_STACK_DEPTH);
     }
-    *is_cut = sample->python_is_cut;
-    return rm_python_join(&native, &state.names.joined, true, ret_values, RM_STACK_DEPTH);
+    *is_cut = python->python_is_cut;
+    return rm_python_join(&stack, &state.names.joined, true, ret_values, RM_STACK_DEPTH);
 }

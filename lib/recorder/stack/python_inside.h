@@ -18,6 +18,7 @@
 /* Working memory of one thread's handler. */
 struct rm_python_inside {
     struct rm_python_thread thread;
+    uint32_t skips; /* page faults for which the thread is not looked for, as it was none */
     uint64_t stacks[RM_STACK_DEPTH]; /* of the native frames */
     struct rm_python_window window;
     struct rm_python_walk walk;
@@ -34,16 +35,27 @@ bool rm_python_inside_is_on(void);
  * rm_free(). */
 struct rm_python_inside *rm_python_inside_new(uint32_t thread);
 
-/** Handler: adds the frames of Python to a sample of the thread, which has its native frames;
- * `stack`: the stack pointer.  Async-signal-safe. */
-void rm_python_inside_add(struct rm_python_inside *python, struct rm_slot_sample *sample,
-                          uint64_t stack);
+/** For another thread, when the handler of the last one has ended. */
+void rm_python_inside_begin(struct rm_python_inside *python, uint32_t thread);
 
-/** Replaces the interpreter's frames in a sample by those of Python.  `is_cut`: is changed if the
- * stack is whole, or cut, in spite of its native frames.  Returns the number of values, at most
- * RM_STACK_DEPTH; 0: the native stack is the stack. */
-uint32_t rm_python_inside_join(struct rm_stack_writer *writer, const struct rm_slot_sample *sample,
-                               uint64_t *ret_values, uint32_t *is_cut);
+/** Handler: adds the frames of Python to a sample of the thread, which has its native frames.
+ * Async-signal-safe. */
+void rm_python_inside_add(struct rm_python_inside *python, struct rm_slot_sample *sample);
+
+/** Handler: adds the frames of Python to a sample without native frames; false: the thread is none
+ * of Python's.  Async-signal-safe. */
+bool rm_python_inside_read(struct rm_python_inside *python, struct rm_slot_sample *sample);
+
+/** Whether the Python stack of one sample is that of another one, of a page fault. */
+bool rm_python_inside_is_of(const struct rm_slot_sample *python,
+                            const struct rm_slot_sample *fault);
+
+/** Replaces the interpreter's frames in a sample by those of Python, which another one has (NULL:
+ * none has).  `is_cut`: is changed if the stack is whole, or cut, in spite of its native frames.
+ * Returns the number of values, at most RM_STACK_DEPTH; 0: the native stack is the stack. */
+uint32_t rm_python_inside_join(struct rm_stack_writer *writer, const struct rm_slot_sample *native,
+                               const struct rm_slot_sample *python, uint64_t *ret_values,
+                               uint32_t *is_cut);
 
 /** Frees the interpreter; no handler may use it. */
 void rm_python_inside_free(void);

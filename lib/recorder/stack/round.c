@@ -387,7 +387,8 @@ static void read_name(struct rm_stack_round *round, uint32_t thread, char name[1
     }
 }
 
-static void take(void *context, const struct rm_slot_sample *taken, struct rm_stack_slot *slot)
+static void take(void *context, const struct rm_slot_sample *taken,
+                 const struct rm_slot_sample *python, struct rm_stack_slot *slot)
 {
     struct rm_stack_round *round = context;
     struct rm_slot_sample *parts = (struct rm_slot_sample *)(uintptr_t)taken; // NOLINT
@@ -400,7 +401,7 @@ static void take(void *context, const struct rm_slot_sample *taken, struct rm_st
         .is_cut = taken->is_cut != 0 || taken->is_broken != 0,
         .count = taken->count,
     };
-    uint32_t joined = rm_python_inside_join(&round->writer, taken, values, &sample.is_cut);
+    uint32_t joined = rm_python_inside_join(&round->writer, taken, python, values, &sample.is_cut);
     if (joined > 0) {
         sample.addresses = values;
         sample.depth = joined;
@@ -586,6 +587,7 @@ resmon_status rm_stack_round_open(struct rm_stack_round *round)
         rm_memory_watch_open(&round->watch, &round->root, &round->scratch);
     }
     open_pages(round);
+    rm_handler_set_drainer(rm_thread_id());
     round->has_list = rm_stack_threads_are_listed(round);
     round->remarks.huge_pages = find_huge_pages(round);
     rm_stack_sampler_expect_huge_pages(round->remarks.huge_pages == RM_HUGE_PAGES_ALL);

@@ -29,7 +29,7 @@ struct rm_stack_terms {
     struct rm_block block; /* block of the scopes that are noted */
     int64_t cpu_ns;        /* CPU time between samples; 0: no samples */
     uint64_t fault_period; /* page faults between samples; 0: no samples */
-    bool wants_signal;     /* for CPU time, and for stacks of all threads at a peak */
+    bool wants_signal;     /* for CPU time, for stacks of all threads at a peak, and for Python */
 };
 
 /** Installs the signal handler; no thread is sampled yet.  RESMON_EBUSY: another monitor takes
@@ -78,9 +78,10 @@ bool rm_stack_sampler_attach(uint32_t thread, struct rm_stack_attached *ret_atta
 /** Detaches threads that have ended, among those without an attach call since the last call. */
 void rm_stack_sampler_forget_ended(void);
 
-/** Calls `take` for each queued sample, with the slot of its thread. */
+/** Calls `take` for each queued sample, with the one that has its Python stack (NULL: none), and
+ * the slot of its thread. */
 typedef void (*rm_stack_take_fn)(void *context, const struct rm_slot_sample *sample,
-                                 struct rm_stack_slot *slot);
+                                 const struct rm_slot_sample *python, struct rm_stack_slot *slot);
 void rm_stack_sampler_drain(rm_stack_take_fn take, void *context);
 
 /** The next new thread since the last calls; 0: no more are known. */

@@ -15,7 +15,12 @@
 #include "store/stack_record.h"
 
 /* Cause of a sample. */
-enum rm_sample_cause { RM_SAMPLE_CPU, RM_SAMPLE_FAULT, RM_SAMPLE_PEAK };
+enum rm_sample_cause {
+    RM_SAMPLE_CPU,
+    RM_SAMPLE_FAULT,
+    RM_SAMPLE_PEAK,
+    RM_SAMPLE_PYTHON, /* no sample: the Python stack at a page fault */
+};
 
 /* Followed by its sites and addresses, and, where Python was looked for, by the stack pointers of
  * the native frames and by Python's frames; aligned to 8 bytes. */
@@ -29,8 +34,10 @@ struct rm_slot_sample {
     uint32_t python_depth;
     uint8_t python; /* enum rm_python_result */
     uint8_t python_is_cut;
-    uint64_t python_address; /* of the innermost frame */
-    uint64_t count;          /* samples represented */
+    uint64_t python_address;     /* of the innermost frame */
+    uint64_t count;              /* samples represented */
+    int64_t t_ns;                /* CLOCK_MONOTONIC */
+    uint64_t stack, instruction; /* registers */
     /* For page faults: */
     uint64_t faults;     /* faults represented */
     uint64_t address;    /* of the last fault */

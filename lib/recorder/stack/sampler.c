@@ -30,6 +30,7 @@ static struct {
     struct rm_stack_terms terms;
     /* Used by the thread of engine/stacks only: */
     bool expects_huge_pages;
+    bool is_silent; /* no signal is sent: the program handles them */
     struct pollfd rings[2 * RM_STACK_THREADS];
     uint32_t new_threads[MOST_NEW_THREADS]; /* new threads, not attached yet */
     uint32_t new_thread_count;
@@ -48,6 +49,7 @@ static void leave_all(void)
 static resmon_status open_taken(const struct rm_stack_terms *terms)
 {
     state.terms = *terms;
+    state.is_silent = !terms->wants_signal;
     state.new_thread_count = 0;
     if (!rm_code_refresh(true) && rm_code_now() == NULL) {
         return rm_error(RESMON_ENOMEM, "out of memory for the list of libraries");
@@ -103,6 +105,7 @@ static void silence(struct rm_stack_slot *slot)
 
 void rm_stack_sampler_give_up(void)
 {
+    state.is_silent = true;
     state.terms.cpu_ns = 0;
     for (uint32_t i = 0; i < rm_slots_count(); i++) {
         stop_timer(rm_slots_at(i));
@@ -187,15 +190,20 @@ static resmon_status say(uint32_t thread, resmon_status status, char text[RM_STA
 static void attach(struct rm_stack_slot *slot, struct rm_stack_attached *attached)
 {
     if (slot->python != NULL) { /* of a thread that has ended */
-        slot->python->thread = (struct rm_python_thread){.number = slot->thread};
+        rm_python_inside_begin(slot->python, slot->thread);
     } else {
         __atomic_store_n(&slot->python, rm_python_inside_new(slot->thread), __ATOMIC_RELEASE);
     }
     slot->blocked = 0;
     slot->is_hung_up = false;
     slot->seen_ns = (uint64_t)rm_clock_cpu_ns(rm_thread_cpu_clock_of(slot->thread));
-    resmon_status status = rm_faults_open(&slot->faults, slot->thread, state.terms.fault_period,
-                                          state.expects_huge_pages);
+    const struct rm_fault_terms terms = {
+        .thread = slot->thread,
+        .period = state.terms.fault_period,
+        .is_fine = state.expects_huge_pages,
+        .signal = slot->python != NULL && !state.is_silent ? rm_handler_signal() : 0,
+    };
+    resmon_status status = rm_faults_open(&slot->faults, &terms);
     attached->faults = say(slot->thread, status, attached->faults_error, &attached->has_ended);
     if (status == RESMON_OK && state.terms.fault_period > 0) {
         attached->lacks_kernel = !slot->faults.minor.ring.has_kernel;
@@ -243,10 +251,18 @@ struct taking {
     struct rm_stack_slot *slot;
 };
 
+/* The Python stack at a page fault, which is the next sample of the handler. */
+static const struct rm_slot_sample *python_at(const struct taking *taking,
+                                              const struct rm_slot_sample *fault)
+{
+    const struct rm_slot_sample *next = rm_slot_find(taking->slot, fault->t_ns);
+    return next != NULL && rm_python_inside_is_of(next, fault) ? next : NULL;
+}
+
 static void take_fault(void *context, const struct rm_slot_sample *sample)
 {
     const struct taking *taking = context;
-    taking->take(taking->context, sample, taking->slot);
+    taking->take(taking->context, sample, python_at(taking, sample), taking->slot);
 }
 
 static void keep_new_thread(void *context, uint32_t new_thread)
@@ -264,11 +280,14 @@ void rm_stack_sampler_drain(rm_stack_take_fn take, void *context)
         struct taking taking = {take, context, slot};
         const struct rm_faults_taker taker = {take_fault, keep_new_thread, &taking};
         const struct rm_slot_sample *sample;
-        while ((sample = rm_slot_peek(slot)) != NULL) {
-            take(context, sample, slot);
+        uint64_t head = RM_LOAD_ACQUIRE(&slot->head); /* the rest may be of later page faults */
+        rm_faults_drain(&slot->faults, slot->thread, &state.terms.block, &taker);
+        while ((sample = rm_slot_peek(slot, head)) != NULL) {
+            if (sample->cause != RM_SAMPLE_PYTHON) {
+                take(context, sample, sample, slot);
+            }
             rm_slot_release(slot, sample);
         }
-        rm_faults_drain(&slot->faults, slot->thread, &state.terms.block, &taker);
     }
 }
 
@@ -291,8 +310,9 @@ static nfds_t list_rings(struct pollfd *rings, bool wakes_for_threads)
     nfds_t count = 0;
     for (uint32_t i = 0; i < 2 * rm_slots_count(); i++) {
         const struct rm_perf_ring *ring = polled_ring(rm_slots_at(i / 2), i % 2);
-        if (ring != NULL) { /* the second ring reports new threads; poll() ignores -1 */
-            bool is_waited_for = i % 2 == 0 || wakes_for_threads;
+        if (ring != NULL) { /* the second ring reports new threads; where the thread gets signals,
+                               its handler ends the wait; poll() ignores -1 */
+            bool is_waited_for = i % 2 == 0 ? ring->signal == 0 : wakes_for_threads;
             rings[count++] = (struct pollfd){.fd = is_waited_for ? ring->fd : -1, .events = POLLIN};
         }
     }

@@ -17,6 +17,23 @@ static struct rm_slot_sample *at(struct rm_stack_slot *slot, uint64_t position)
     return (struct rm_slot_sample *)(void *)&slot->ring[position % RM_SLOT_RING_BYTES];
 }
 
+/* The first sample from a position on, which is moved to it; NULL: none before `head`. */
+static const struct rm_slot_sample *next_at(const struct rm_stack_slot *slot, uint64_t head,
+                                            uint64_t *position)
+{
+    while (*position != head) {
+        uint64_t offset = *position % RM_SLOT_RING_BYTES;
+        uint64_t to_end = RM_SLOT_RING_BYTES - offset;
+        const struct rm_slot_sample *sample =
+            (const struct rm_slot_sample *)(const void *)&slot->ring[offset];
+        if (to_end >= sizeof *sample && sample->cause != NOTHING) {
+            return sample;
+        }
+        *position += to_end;
+    }
+    return NULL;
+}
+
 /* A sample is contiguous: if the end of the ring is too near, it continues at the begin. */
 struct rm_slot_sample *rm_slot_reserve(struct rm_stack_slot *slot, uint64_t count)
 {
@@ -44,18 +61,22 @@ void rm_slot_commit(struct rm_stack_slot *slot, const struct rm_slot_sample *sam
     RM_STORE_RELEASE(&slot->head, slot->head + sample->bytes);
 }
 
-const struct rm_slot_sample *rm_slot_peek(struct rm_stack_slot *slot)
+const struct rm_slot_sample *rm_slot_peek(struct rm_stack_slot *slot, uint64_t head)
 {
-    uint64_t head = RM_LOAD_ACQUIRE(&slot->head);
-    while (slot->tail != head) {
-        const struct rm_slot_sample *sample = at(slot, slot->tail);
-        uint64_t to_end = RM_SLOT_RING_BYTES - slot->tail % RM_SLOT_RING_BYTES;
-        if (to_end >= sizeof *sample && sample->cause != NOTHING) {
-            return sample;
-        }
-        RM_STORE_RELEASE(&slot->tail, slot->tail + to_end);
+    uint64_t tail = slot->tail;
+    const struct rm_slot_sample *sample = next_at(slot, head, &tail);
+    RM_STORE_RELEASE(&slot->tail, tail);
+    return sample;
+}
+
+const struct rm_slot_sample *rm_slot_find(const struct rm_stack_slot *slot, int64_t t_ns)
+{
+    uint64_t head = RM_LOAD_ACQUIRE(&slot->head), position = slot->tail;
+    const struct rm_slot_sample *sample;
+    while ((sample = next_at(slot, head, &position)) != NULL && sample->t_ns < t_ns) {
+        position += sample->bytes;
     }
-    return NULL;
+    return sample;
 }
 
 void rm_slot_release(struct rm_stack_slot *slot, const struct rm_slot_sample *sample)
@@ -143,6 +164,17 @@ struct rm_stack_slot *rm_slots_of_token(const void *token)
     return at >= first && at - first < sizeof tokens
                ? __atomic_load_n(&slots[at - first], __ATOMIC_ACQUIRE)
                : NULL;
+}
+
+struct rm_stack_slot *rm_slots_of_thread(uint32_t thread)
+{
+    for (uint32_t i = 0; i < RM_STACK_THREADS; i++) {
+        struct rm_stack_slot *slot = __atomic_load_n(&slots[i], __ATOMIC_ACQUIRE);
+        if (slot == NULL || RM_LOAD(&slot->thread) == thread) {
+            return slot;
+        }
+    }
+    return NULL;
 }
 
 void rm_slots_free(void)

@@ -36,6 +36,7 @@ struct rm_stack_slot {
     uint64_t tail;    /* written by the other thread, release */
     struct rm_unwind unwind;
     struct rm_python_inside *python; /* atomic; NULL: Python's frames are not read */
+    uint32_t waiting;                /* Python stacks since the last wake-up, in the handler */
     unsigned char ring[RM_SLOT_RING_BYTES];
 };
 
@@ -45,8 +46,11 @@ struct rm_slot_sample *rm_slot_reserve(struct rm_stack_slot *slot, uint64_t coun
 /** Handler: publishes the sample; `bytes` and the rest are set. */
 void rm_slot_commit(struct rm_stack_slot *slot, const struct rm_slot_sample *sample);
 
-/** Other thread: the oldest sample, or NULL; and frees its space. */
-const struct rm_slot_sample *rm_slot_peek(struct rm_stack_slot *slot);
+/** Other thread: the oldest sample that is not before a time, or NULL. */
+const struct rm_slot_sample *rm_slot_find(const struct rm_stack_slot *slot, int64_t t_ns);
+
+/** Other thread: the oldest sample before a position of `head`, or NULL; and frees its space. */
+const struct rm_slot_sample *rm_slot_peek(struct rm_stack_slot *slot, uint64_t head);
 void rm_slot_release(struct rm_stack_slot *slot, const struct rm_slot_sample *sample);
 
 #define RM_STACK_THREADS 512U /* threads sampled at the same time */
@@ -68,6 +72,9 @@ bool rm_slots_was_named(uint32_t index);
 void *rm_slots_token(const struct rm_stack_slot *slot);
 /** The slot of a token, or NULL.  Async-signal-safe. */
 struct rm_stack_slot *rm_slots_of_token(const void *token);
+
+/** The slot of a living thread, or NULL.  Async-signal-safe. */
+struct rm_stack_slot *rm_slots_of_thread(uint32_t thread);
 
 /** Frees all; no handler may use them. */
 void rm_slots_free(void);

@@ -184,6 +184,16 @@ bool rm_view_register(const struct rm_view *view, uint64_t number, uint64_t *ret
     return true;
 }
 
+uint64_t rm_view_stack_in(const void *context)
+{
+    return in_context(context, STACK_POINTER);
+}
+
+uint64_t rm_view_instruction_in(const void *context)
+{
+    return in_context(context, INSTRUCTION_POINTER);
+}
+
 uint64_t rm_view_instruction(const struct rm_view *view)
 {
     return view->start.context != NULL

@@ -78,6 +78,10 @@ uint64_t rm_view_instruction(const struct rm_view *view);
 /** Stack pointer of a sample. */
 uint64_t rm_view_stack(const struct rm_perf_record *sample);
 
+/** The same of a thread in its signal handler. */
+uint64_t rm_view_stack_in(const void *context);
+uint64_t rm_view_instruction_in(const void *context);
+
 /** A hash of the sample's position: equal for equal stacks. */
 uint64_t rm_view_place(const struct rm_perf_record *sample);
 
