@@ -255,14 +255,22 @@ struct draining {
     uint64_t count, huge_count; /* numbers of samples */
 };
 
+/* The longest period that samples may have. */
+static uint64_t most_period(const struct rm_faults *faults)
+{
+    uint32_t before = faults->doublings_before;
+    return faults->period << (before > faults->doublings ? before : faults->doublings);
+}
+
 /* Samples lost in a full ring are of the same thread, between the last sample taken and this one:
  * they are added to this one. */
 static void pass_sample(struct draining *draining, struct rm_slot_sample *sample)
 {
     struct rm_faults *faults = draining->faults;
     sample->count = 1;
-    if (sample->faults >= 2 * faults->period) {
-        sample->count = sample->faults / faults->period;
+    uint64_t period = most_period(faults);
+    if (sample->faults >= 2 * period) {
+        sample->count = sample->faults / period;
         faults->full += sample->count - 1;
     }
     draining->taker->take(draining->taker->context, sample);
@@ -328,7 +336,7 @@ static void drain_source(struct draining *draining, struct rm_fault_source *sour
         }
         rm_perf_ring_release(&source->ring, &record);
     }
-    if (draining->count > 0 && all >= source->accounted + draining->faults->period) {
+    if (draining->count > 0 && all >= source->accounted + most_period(draining->faults)) {
         sample->faults = all - source->accounted;
         source->accounted = all;
         draining->faults->full++; /* none of these faults has a sample */
@@ -344,6 +352,11 @@ static uint64_t finer_period(const struct rm_faults *faults)
     return finer > 0 ? finer : 1;
 }
 
+static uint64_t period_now(const struct rm_faults *faults)
+{
+    return faults->is_fine ? finer_period(faults) : faults->period << faults->doublings;
+}
+
 static resmon_status open_minor(struct rm_faults *faults, uint32_t thread, uint32_t stack_bytes,
                                 struct rm_perf_ring *ring)
 {
@@ -351,24 +364,57 @@ static resmon_status open_minor(struct rm_faults *faults, uint32_t thread, uint3
         .kind = RM_RING_MINOR,
         .thread = thread,
         .stack_bytes = stack_bytes,
-        .period = faults->is_fine ? finer_period(faults) : faults->period,
+        .period = period_now(faults),
         .signal = faults->signal,
     };
     return rm_perf_ring_open(ring, &terms);
 }
 
 /* The kernel uses the old period once more after the first change, so it is changed twice. */
+static void change_period(struct rm_faults *faults)
+{
+    if (faults->changes > 0) {
+        faults->changes--;
+        rm_perf_ring_set_period(&faults->minor.ring, period_now(faults));
+    }
+}
+
 static void look_closely(struct rm_faults *faults, bool is_fine)
 {
     if (faults->is_fine != is_fine) {
         faults->is_fine = is_fine;
         faults->changes = 2;
     }
-    if (faults->changes > 0) {
-        faults->changes--;
-        rm_perf_ring_set_period(&faults->minor.ring,
-                                is_fine ? finer_period(faults) : faults->period);
+    change_period(faults);
+}
+
+/* A program that touches fresh memory all the time has a fault each 0.1 to 3 us, and a signal takes
+ * 20 to 40 us: they are at most some thousandths of the time. */
+#define PACE_NS        (4 * RM_NS_PER_MS)
+#define MOST_A_SECOND  1000U
+#define MOST_DOUBLINGS 6U
+
+static void pace(struct rm_faults *faults, uint64_t samples)
+{
+    int64_t now_ns = rm_clock_monotonic_ns();
+    faults->paced += samples;
+    if (faults->signal == 0 || now_ns - faults->paced_ns < PACE_NS) {
+        return;
     }
+    uint64_t rate = faults->paced * (uint64_t)RM_NS_PER_S / (uint64_t)(now_ns - faults->paced_ns);
+    uint32_t doublings = faults->doublings;
+    for (; rate > MOST_A_SECOND && doublings < MOST_DOUBLINGS; rate /= 2) {
+        doublings++;
+    }
+    if (rate < MOST_A_SECOND / 4 && doublings > 0) {
+        doublings--;
+    }
+    faults->doublings_before = faults->doublings;
+    faults->changes = doublings != faults->doublings ? 2 : faults->changes;
+    faults->doublings = doublings;
+    faults->paced_ns = now_ns;
+    faults->paced = 0;
+    change_period(faults);
 }
 
 /* If a larger ring is impossible, the current one is kept. */
@@ -468,6 +514,7 @@ void rm_faults_drain(struct rm_faults *faults, uint32_t thread, const struct rm_
         look_closely(faults, draining.huge_count == draining.count);
         check_stack_sizes(faults, &draining);
     }
+    pace(faults, draining.count);
 }
 
 /* ---- peaks of memory ------------------------------------------------------------------------ */

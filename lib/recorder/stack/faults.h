@@ -44,8 +44,12 @@ struct rm_faults {
     uint64_t samples, short_samples; /* samples, and those with too little of the stack */
     bool has_full_stacks;            /* samples have as much of the stack as possible */
     uint32_t changes;                /* remaining changes of the period */
-    bool is_fine;                    /* shorter period for huge pages */
-    int signal;                      /* sent at each sample; 0: none */
+    uint32_t doublings;              /* of the period, where signals would come too often */
+    uint32_t doublings_before;       /* samples of that period may still come */
+    int64_t paced_ns;                /* the samples since then: */
+    uint64_t paced;
+    bool is_fine; /* shorter period for huge pages */
+    int signal;   /* sent at each sample; 0: none */
 };
 
 /** Initializes without rings: closed and drained like others. */
