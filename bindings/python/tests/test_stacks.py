@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Stacks of a run, from a document that has some: objects of Python, sums by function, files."""
+import ast
 import json
 import math
 import pickle
@@ -148,3 +149,51 @@ def test_options(tmp_path):
         resmon.Monitor(stacks="gpu")
     with pytest.raises(resmon.errors.RangeError, match="stack_hz"):
         resmon.Monitor(stack_hz=1001)
+
+
+PROGRAM = """
+    import time, resmon
+
+    def spin(seconds):
+        end = time.thread_time() + seconds
+        while time.thread_time() < end:
+            sum(map(abs, range(500)))  # line 7
+
+    def grow():
+        return bytearray(48 << 20)  # line 10
+
+    def sorts():
+        return sorted([3, 1, 2] * 100, key=lambda value: spin(0.0002) or value)  # line 13
+
+    with resmon.Monitor(interval=3600, stacks="cpu+memory", domains="process") as m:
+        spin(0.5)
+        kept = grow()
+        sorts()
+    print({kind: (info.available, info.reason) for kind, info in m.stack_info.items()})
+    for stack in m.stacks:
+        print([(frame.function, frame.line) for frame in stack.frames], stack.samples["cpu"], stack.weights["memory"])
+"""
+
+
+def test_python_from_inside(script):
+    """Functions and lines of Python in a program that imports the package, for time and for growth."""
+    out = script(PROGRAM)[0].splitlines()
+    kinds, stacks = ast.literal_eval(out[0]), [line.rsplit(" ", 2) for line in out[1:]]
+    stacks = [(ast.literal_eval(frames), int(samples), float(grown)) for frames, samples, grown in stacks]
+    if not kinds["cpu"][0] or not kinds["memory"][0]:
+        pytest.skip(f"stacks are not taken here: {kinds}")
+
+    def sums(place):
+        rows = [(samples, grown) for frames, samples, grown in stacks if place in frames]
+        return sum(row[0] for row in rows), sum(row[1] for row in rows)
+    sampled, grown = sum(row[1] for row in stacks), sum(row[2] for row in stacks)
+    assert sampled >= 20, "half a second of CPU time has 50 at 99 Hz, less where the kernel's ticks are rare"
+    assert sums(("spin", 7))[0] + sums(("spin", 6))[0] >= 0.8 * sampled
+    assert sums(("grow", 10))[1] >= 0.9 * (48 << 20) and grown < 2 * (48 << 20)
+    assert not any("_PyEval_EvalFrameDefault" in str(frames) for frames, _, _ in stacks)
+    unread = [samples for frames, samples, _ in stacks if ("[Python not read]", 0) in frames]
+    assert sum(unread) <= 0.1 * sampled
+    for frames, samples, _ in stacks:
+        names = [function for function, _ in frames]
+        if "sorts.<locals>.<lambda>" in names:  # from 3.11 on; its callers: the lambda, C's sort, the function
+            assert names.index("sorts.<locals>.<lambda>") < names.index("sorts"), names

@@ -18,8 +18,8 @@
 #include "scope/scope.h"
 #include "stack/slot.h"
 
-/* Python stacks in a slot from which on they are drained. */
-#define MOST_WAITING 16U
+/* Bytes in the ring of a slot from which on it is drained. */
+#define MOST_WAITING (RM_SLOT_RING_BYTES / 4)
 
 #define MOST_FORK_NS (100 * RM_NS_PER_MS) /* bound of a fork's wait for running handlers */
 
@@ -92,8 +92,9 @@ static bool read_python(const void *context)
     }
     sample->bytes = rm_slot_bytes_of(sample);
     rm_slot_commit(slot, sample);
-    if (++slot->waiting >= MOST_WAITING) {
-        slot->waiting = 0;
+    if (slot->head - RM_LOAD(&slot->tail) > MOST_WAITING &&
+        slot->head - slot->woken > MOST_WAITING) {
+        slot->woken = slot->head;
         (void)rm_handler_request(RM_LOAD(&state.drainer), &wake_token);
     }
     return true;

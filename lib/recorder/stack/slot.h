@@ -36,7 +36,7 @@ struct rm_stack_slot {
     uint64_t tail;    /* written by the other thread, release */
     struct rm_unwind unwind;
     struct rm_python_inside *python; /* atomic; NULL: Python's frames are not read */
-    uint32_t waiting;                /* Python stacks since the last wake-up, in the handler */
+    uint64_t woken; /* `head` at the last wake-up of the other thread, by the handler */
     unsigned char ring[RM_SLOT_RING_BYTES];
 };
 
