@@ -29,8 +29,8 @@
  * Memory.  At every `fault_period`th page fault of a thread, the kernel writes its registers and
  * the top of its stack (2 KiB, or 8 KiB if that is often too little) to a ring.  This uses
  * perf_event_open(2), allowed up to kernel.perf_event_paranoid 2.  A thread of the library reads
- * the ring and unwinds the stack; no signal is sent.  The pages since the previous sample count as
- * RSS growth of the function.
+ * the ring and unwinds the stack; no signal is sent, but in a process with Python (below).  The
+ * pages since the previous sample count as RSS growth of the function.
  *
  * - Scopes are those that were open at the fault and are still open a few milliseconds later.
  *   Growth in a shorter scope is attributed to its enclosing scope.
@@ -72,12 +72,16 @@
  * - Memory growth comes from the sampled faults only, without pages of files.  Peaks and scopes are
  *   not available.
  * - Stacks are unwound with the unwind tables of the mapped files, else with frame pointers.
- * - Frames of a Python interpreter (CPython 3.9 to 3.15) are replaced by the Python functions and
- *   lines that they run, read from the memory of the process at the sample.  Native frames below
+ * - Python's frames are read from the memory of the process at the sample.  Native frames below
  *   them are kept while the same call runs.  "[Python not read]" stands for frames that could not
- * be read in time.
+ *   be read in time.
  * - Code generated at run time has names from /tmp/perf-PID.map (Python 3.12 with -X perf, Node.js
  *   with --perf-basic-prof, agents for Java), else "[unknown]".
+ *
+ * Python (CPython 3.9 to 3.15, in the process when the monitor starts).  Frames of the interpreter
+ * are replaced by the Python functions and lines that they run.  The handler of the sampled thread
+ * reads them.  At a sample of page faults, the kernel sends the thread the same signal, at most
+ * about 1000 times a second: where faults come faster, `fault_period` is doubled up to 6 times.
  *
  * Names.  Stacks are symbolized from the files of the program and its libraries when the run ends
  * or is loaded, also by another process.  The files must be unchanged: their build-ids are
