@@ -149,7 +149,8 @@ bool rm_python_inside_is_of(const struct rm_slot_sample *python, const struct rm
 
 static bool is_interpreter(void *context, uint64_t address)
 {
-    return is_in(context, address);
+    (void)context;
+    return is_in(target_now(), address);
 }
 
 static bool is_start(void *context, uint64_t address)
@@ -196,7 +197,6 @@ uint32_t rm_python_inside_join(struct rm_stack_writer *writer, const struct rm_s
         .is_interpreter = is_interpreter,
         .is_start = is_start,
         .value = itself,
-        .context = (void *)(uintptr_t)target,
     };
     if (python == NULL || !name_frames(writer, python)) {
         uint64_t not_read = rm_stack_writer_name(writer, RM_PYTHON_NOT_READ);
