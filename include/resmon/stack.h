@@ -132,6 +132,18 @@ RESMON_BEGIN_DECLS
 RESMON_API resmon_status resmon_stack_interval(double weight, double error, double most,
                                                double *ret_low, double *ret_high);
 
+/**
+ * Names code that is in no file, and keeps its text for tables by line.
+ * For Python that is compiled at run time under a made-up file name, as cells of notebooks are:
+ * "/tmp/ipykernel_1/2.py" is shown as "In [7]".  Stacks that are taken of this process from now on
+ * have the name, and their runs the text.  Everything is copied.  A file that has a name gets the
+ * new one; the newest 1024 names are kept.  `text`: lines end with '\n', other control
+ * characters are shown as '?'; NULL, or longer than 64 KiB: lines have no text.  Two texts of one
+ * name in a run: the first one is shown. RESMON_EINVAL: `file` or `name` is NULL or empty, or
+ * `name` has a control character; RESMON_ENOMEM.  Any thread.  Since 0.1.
+ */
+RESMON_API resmon_status resmon_name_source(const char *file, const char *name, const char *text);
+
 /** Returns the number of different stacks of a run.  Any thread.  Since 0.1. */
 RESMON_API size_t resmon_run_stack_count(const resmon_run *run);
 

@@ -11,6 +11,7 @@
 #include "made_block.h"
 #include "random.h"
 #include "run/run.h"
+#include "stack/named_sources.h"
 #include "store/stack_writer.h"
 
 static struct rm_block made(uint64_t stacks)
@@ -107,6 +108,69 @@ TEST(errors_and_levels_come_out_as_they_went_in)
     assert_true(isnan(run->profile.kinds[RESMON_STACK_FILE].first_bytes));
     assert_near(run->profile.peak.highest_rss_bytes, 4711, 0);
     assert_int_equal(run->profile.peak.highest_t_ns, 12);
+    rm_run_free(run);
+    free_block(&block);
+}
+
+static const struct rm_run_named_source *source_of(const struct resmon_run *run, const char *file)
+{
+    for (size_t i = 0; i < run->profile.source_count; i++) {
+        if (strcmp(run->profile.sources[i].file, file) == 0) {
+            return &run->profile.sources[i];
+        }
+    }
+    return NULL;
+}
+
+/* Code that is in no file, with a name and a text that the program gave. */
+TEST(named_sources_are_in_the_run)
+{
+    struct rm_block_sizes sizes = small_sizes();
+    sizes.stacks = 16;
+    sizes.stack_texts = 4096;
+    struct rm_block block = made_block(&sizes);
+    struct rm_stack_writer writer;
+    bool is_named;
+    char name[32];
+    assert_int_equal(resmon_name_source(NULL, "x", ""), RESMON_EINVAL);
+    assert_int_equal(resmon_name_source("/x", "", ""), RESMON_EINVAL);
+    assert_int_equal(resmon_name_source("/x", "a\nb", ""), RESMON_EINVAL);
+    for (int i = 0; i < 1100; i++) { /* the oldest are forgotten */
+        (void)snprintf(name, sizeof name, "/old/%d.py", i);
+        assert_ok(resmon_name_source(name, "old", NULL));
+    }
+    assert_ok(resmon_name_source("/cell/1.py", "In [1]", "x"));
+    assert_ok(resmon_name_source("/cell/1.py", "In [7]", "def f():\n\n    return\t1\n"));
+    assert_ok(resmon_name_source("/cell/2.py", "In [8]", NULL));
+    assert_ok(rm_stack_writer_open(&writer, &block));
+    const uint64_t values[] = {
+        rm_stack_name_at(rm_named_source_value(&writer, "f\t/cell/1.py", &is_named), 3),
+        rm_named_source_value(&writer, "g\t/cell/2.py", &is_named),
+    };
+    assert_true(is_named);
+    const uint64_t other = rm_named_source_value(&writer, "h\t/old/3.py", &is_named);
+    assert_false(is_named);
+    struct rm_stack_sample sample = sample_of(values, 2, RESMON_STACK_CPU, 10);
+    assert_non_null(rm_stack_writer_add(&writer, &sample));
+    sample = sample_of(&other, 1, RESMON_STACK_CPU, 10);
+    assert_non_null(rm_stack_writer_add(&writer, &sample));
+    rm_stack_writer_close(&writer);
+
+    struct resmon_run *run = decoded(&block);
+    assert_int_equal(run->profile.source_count, 1);
+    const struct rm_run_named_source *source = source_of(run, "In [7]");
+    assert_non_null(source);
+    assert_int_equal(source->line_count, 3);
+    assert_string_equal(source->lines[0], "def f():");
+    assert_string_equal(source->lines[1], "");
+    char *text = NULL;
+    assert_ok(resmon_run_document(run, &text));
+    struct resmon_run *again = NULL;
+    assert_ok(resmon_run_parse(text, strlen(text), &again));
+    assert_int_equal(source_of(again, "In [7]")->line_count, 3);
+    assert_string_equal(source_of(again, "In [7]")->lines[2], source->lines[2]);
+    free(text);
+    resmon_run_free(again);
     rm_run_free(run);
     free_block(&block);
 }

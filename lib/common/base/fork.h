@@ -16,6 +16,7 @@ enum rm_fork_place {
     RM_FORK_STACKS,   /* stack/handler.c: no sample is being taken */
     RM_FORK_SESSION,  /* scope/session.c: its lock; the child has no session */
     RM_FORK_SITES,    /* scope/site.c: its lock */
+    RM_FORK_SOURCES,  /* stack/named_sources.c: its lock */
     RM_FORK_PEAK,     /* scope/peak.c: its lock; the child needs the open scopes of its thread */
     RM_FORK_COUNTERS, /* scope/thread_counters.c: the child's thread has none */
     RM_FORK_CLOCKS,   /* os/own_usage.c: clocks of processes */

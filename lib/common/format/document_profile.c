@@ -43,6 +43,27 @@ static void put_modules(struct rm_json_writer *writer, const struct resmon_run *
                        profile.module_count);
 }
 
+/* Most runs have none. */
+static void put_sources(struct rm_json_writer *writer, const struct resmon_run *run)
+{
+    if (run->profile.source_count == 0) {
+        return;
+    }
+    rm_json_open_array(writer, "sources");
+    for (size_t i = 0; i < run->profile.source_count; i++) {
+        const struct rm_run_named_source *source = &run->profile.sources[i];
+        rm_json_open_object(writer, NULL);
+        rm_record_put(writer, RM_RECORD_named_source, source, run);
+        rm_json_open_array(writer, "lines");
+        for (size_t k = 0; k < source->line_count; k++) {
+            rm_json_put_text(writer, NULL, source->lines[k]);
+        }
+        rm_json_close_array(writer);
+        rm_json_close_object(writer);
+    }
+    rm_json_close_array(writer);
+}
+
 /* ---- places ----------------------------------------------------------------------------- */
 
 /* Names come from untrusted files, so they are cleaned and cut. */
@@ -195,6 +216,7 @@ resmon_status rm_document_put_profile(struct rm_json_writer *writer, const struc
     resmon_status status = put_places(writer, &run->profile);
     put_stacks(writer, run);
     put_peak(writer, run);
+    put_sources(writer, run);
     rm_json_close_object(writer);
     return status;
 }
@@ -244,20 +266,45 @@ static resmon_status read_modules(struct reader *reader, const struct rm_json *p
                                     : status;
 }
 
+/* Keeps the texts of an array; NULL: no memory. */
+static const char **keep_texts(struct reader *reader, const struct rm_json *array,
+                               size_t *ret_count)
+{
+    struct rm_arena *strings = &reader->run->strings;
+    const char **texts = rm_arena_alloc(strings, rm_json_count(array), sizeof *texts);
+    *ret_count = 0;
+    for (const struct rm_json *e = texts != NULL ? rm_json_first(array) : NULL; e != NULL;
+         e = rm_json_next(e)) {
+        const char *text = rm_json_text(e);
+        texts[(*ret_count)++] = rm_arena_keep(strings, text != NULL ? text : "", SIZE_MAX);
+    }
+    return texts;
+}
+
+static resmon_status read_sources(struct reader *reader, const struct rm_json *profile)
+{
+    struct rm_run_profile *target = reader->profile;
+    const struct rm_json *array = rm_json_get(profile, "sources");
+    resmon_status status =
+        rm_document_read_records(reader->run, array, RM_RECORD_named_source,
+                                 sizeof *target->sources, &target->sources, &target->source_count);
+    if (status == RESMON_EFORMAT) {
+        return out_of_range("", "sources", target->source_count - 1);
+    }
+    size_t i = 0;
+    for (const struct rm_json *e = rm_json_first(array); e != NULL && i < target->source_count;
+         e = rm_json_next(e), i++) {
+        struct rm_run_named_source *source = &target->sources[i];
+        source->lines = keep_texts(reader, rm_json_get(e, "lines"), &source->line_count);
+        status = source->lines == NULL ? rm_run_out_of_memory() : status;
+    }
+    return status;
+}
+
 static resmon_status read_texts(struct reader *reader, const struct rm_json *profile)
 {
-    const struct rm_json *array = rm_json_get(profile, "texts");
-    reader->texts =
-        rm_arena_alloc(&reader->run->strings, rm_json_count(array), sizeof *reader->texts);
-    if (reader->texts == NULL) {
-        return rm_run_out_of_memory();
-    }
-    for (const struct rm_json *e = rm_json_first(array); e != NULL; e = rm_json_next(e)) {
-        const char *text = rm_json_text(e);
-        reader->texts[reader->text_count++] =
-            rm_arena_keep(&reader->run->strings, text != NULL ? text : "", SIZE_MAX);
-    }
-    return RESMON_OK;
+    reader->texts = keep_texts(reader, rm_json_get(profile, "texts"), &reader->text_count);
+    return reader->texts != NULL ? RESMON_OK : rm_run_out_of_memory();
 }
 
 /* ---- places ----------------------------------------------------------------------------- */
@@ -502,7 +549,8 @@ static resmon_status make_room(struct reader *reader, const struct rm_json *prof
 
 /* The order matters: indexes refer to parts that were read before. */
 static resmon_status (*const parts[])(struct reader *reader, const struct rm_json *profile) = {
-    make_room, read_kinds, read_modules, read_texts, read_places, read_stacks, read_peak,
+    make_room,   read_kinds,  read_modules, read_texts,
+    read_places, read_stacks, read_peak,    read_sources,
 };
 
 resmon_status rm_document_read_profile(struct resmon_run *run, const struct rm_json *document)

@@ -428,6 +428,64 @@ static void decode_kinds(const struct reader *reader)
     set_highest_rss(reader);
 }
 
+static size_t count_lines(const char *text, size_t length)
+{
+    size_t count = length > 0 && text[length - 1] != '\n' ? 1 : 0;
+    for (size_t i = 0; i < length; i++) {
+        count += text[i] == '\n' ? 1 : 0;
+    }
+    return count;
+}
+
+/* Of "NAME\nTEXT". */
+static void decode_source(struct rm_arena *strings, const char *name, size_t length,
+                          struct rm_run_named_source *ret_source)
+{
+    const char *end = name + length, *line = memchr(name, '\n', length);
+    line = line != NULL ? line : end;
+    ret_source->file = rm_arena_keep(strings, name, (size_t)(line - name));
+    line += line < end ? 1 : 0;
+    ret_source->line_count = count_lines(line, (size_t)(end - line));
+    ret_source->lines = rm_arena_alloc(strings, ret_source->line_count, sizeof *ret_source->lines);
+    for (size_t i = 0; i < ret_source->line_count && ret_source->lines != NULL; i++) {
+        const char *next = memchr(line, '\n', (size_t)(end - line));
+        next = next != NULL ? next : end;
+        ret_source->lines[i] = rm_arena_keep(strings, line, (size_t)(next - line));
+        line = next < end ? next + 1 : end;
+    }
+}
+
+/* Texts that begin with '\n' are sources.  `ret_sources` NULL: counts only. */
+static size_t list_sources(struct reader *reader, struct rm_run_named_source *ret_sources)
+{
+    uint64_t bytes = at_most(RM_LOAD_ACQUIRE(&reader->record->text_bytes), reader->block,
+                             RM_SECTION_STACK_TEXTS);
+    const char *all = bytes > 0 ? rm_block_record(reader->block, RM_SECTION_STACK_TEXTS, 0) : NULL;
+    size_t count = 0;
+    for (uint64_t at = 0, length; at < bytes; at += length + 1) {
+        length = strnlen(all + at, (size_t)(bytes - at));
+        bool is_source = length > 0 && all[at] == '\n';
+        if (is_source && ret_sources != NULL) {
+            decode_source(&reader->run->strings, all + at + 1, (size_t)length - 1,
+                          &ret_sources[count]);
+        }
+        count += is_source ? 1 : 0;
+    }
+    return count;
+}
+
+static void decode_sources(struct reader *reader)
+{
+    struct rm_run_profile *profile = &reader->run->profile;
+    size_t count = list_sources(reader, NULL);
+    if (count > 0) {
+        profile->sources = rm_arena_alloc(&reader->run->strings, count, sizeof *profile->sources);
+    }
+    if (profile->sources != NULL) {
+        profile->source_count = list_sources(reader, profile->sources);
+    }
+}
+
 void rm_run_decode_stacks(const struct rm_block *block, struct resmon_run *run)
 {
     if (block->header->sizes.stacks == 0) {
@@ -445,6 +503,7 @@ void rm_run_decode_stacks(const struct rm_block *block, struct resmon_run *run)
         at_most(RM_LOAD_ACQUIRE(&reader.record->node_count), block, RM_SECTION_STACK_NODES);
     decode_nodes(&reader);
     decode_stacks(&reader);
+    decode_sources(&reader);
     for (size_t k = 0; k < RM_STACK_KINDS && !rm_run_is_broken(run); k++) {
         explain_no_samples(&reader, k);
     }

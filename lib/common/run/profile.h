@@ -77,6 +77,13 @@ struct rm_run_stack_kind {
                                        ended; NaN: not known */
 };
 
+/* Source of code that is in no file. */
+struct rm_run_named_source {
+    const char *file; /* as places have it */
+    const char **lines;
+    size_t line_count;
+};
+
 struct rm_run_profile {
     struct rm_run_stack_kind kinds[RM_STACK_KINDS];
     uint64_t lost[RM_LOSS_COUNT];
@@ -89,6 +96,8 @@ struct rm_run_profile {
     struct rm_run_stack *stacks;
     size_t stack_count;
     struct rm_run_peak peak;
+    struct rm_run_named_source *sources;
+    size_t source_count;
 };
 
 /** Whether any kind of stacks was asked for, or is present. */

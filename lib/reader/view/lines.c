@@ -36,10 +36,27 @@ static bool open_source(struct rm_infile *file, const char *name)
     return is_source(name) && rm_infile_open(file, name, LARGEST_FILE) == RESMON_OK;
 }
 
+/* The source that a run has kept; NULL: it is in a file. */
+static const struct rm_run_named_source *kept_source(const struct rm_source_files *files,
+                                                     const char *name)
+{
+    for (size_t i = 0; i < files->run_count; i++) {
+        const struct rm_run_profile *profile = &files->runs[i]->profile;
+        for (size_t k = 0; k < profile->source_count; k++) {
+            if (strcmp(profile->sources[k].file, name) == 0) {
+                return &profile->sources[k];
+            }
+        }
+    }
+    return NULL;
+}
+
 static bool is_there(void *context, const char *name)
 {
     struct rm_infile file;
-    (void)context;
+    if (kept_source(context, name) != NULL) {
+        return true;
+    }
     if (!open_source(&file, name)) {
         return false;
     }
@@ -69,6 +86,12 @@ static bool load(struct rm_source_files *files, const char *name)
 static const char *get(void *context, const char *name, uint32_t line, size_t *ret_length)
 {
     struct rm_source_files *files = context;
+    const struct rm_run_named_source *kept = kept_source(files, name);
+    if (kept != NULL) {
+        bool has_line = line > 0 && line <= kept->line_count;
+        *ret_length = has_line ? strlen(kept->lines[line - 1]) : 0;
+        return has_line ? kept->lines[line - 1] : NULL;
+    }
     if (!load(files, name)) {
         return NULL;
     }
@@ -91,16 +114,22 @@ static const char *get(void *context, const char *name, uint32_t line, size_t *r
     return begin;
 }
 
+static bool is_kept(void *context, const char *name)
+{
+    return kept_source(context, name) != NULL;
+}
+
 struct rm_source_lines rm_source_lines_of(struct rm_source_files *files)
 {
-    return (struct rm_source_lines){.is_there = is_there, .get = get, .context = files};
+    return (struct rm_source_lines){
+        .is_there = is_there, .get = get, .is_kept = is_kept, .context = files};
 }
 
 void rm_source_files_free(struct rm_source_files *files)
 {
     rm_free(files->name);
     rm_free(files->text);
-    *files = (struct rm_source_files){0};
+    *files = (struct rm_source_files){.runs = files->runs, .run_count = files->run_count};
 }
 
 /* ---- lines of a run -------------------------------------------------------------------------- */
@@ -142,9 +171,18 @@ static int compare_groups(const void *left, const void *right)
     return order != 0 ? order : compare_functions(a->lines, b->lines);
 }
 
-static size_t make_groups(const struct rm_line *lines, size_t count, enum rm_line_table table,
-                          struct group *groups)
+/* Lines of a notebook count with what they call: a cell that only calls functions is what its user
+ * looks for. */
+static bool counts_calls(const struct rm_line_terms *terms, const struct group *group)
 {
+    const struct rm_source_lines *sources = terms->sources;
+    return sources != NULL && sources->is_kept(sources->context, group->lines->file);
+}
+
+static size_t make_groups(const struct rm_line *lines, size_t count,
+                          const struct rm_line_terms *terms, struct group *groups)
+{
+    enum rm_line_table table = terms->table;
     size_t made = 0;
     for (size_t i = 0; i < count; i++) {
         if (i == 0 || compare_functions(&lines[i - 1], &lines[i]) != 0) {
@@ -155,6 +193,9 @@ static size_t make_groups(const struct rm_line *lines, size_t count, enum rm_lin
         group->own += isfinite(lines[i].own) ? lines[i].own : 0.0;
         group->sum = lines[i].function_sum > 0.0 ? lines[i].function_sum
                                                  : group->sum + amount_of(&lines[i], table);
+    }
+    for (size_t i = 0; i < made; i++) {
+        groups[i].own = counts_calls(terms, &groups[i]) ? groups[i].sum : groups[i].own;
     }
     qsort(groups, made, sizeof *groups, compare_groups);
     return made;
@@ -315,7 +356,7 @@ size_t rm_lines_add(struct rm_page *page, struct rm_line *lines, size_t count,
         return 0;
     }
     qsort(lines, count, sizeof *lines, compare_lines);
-    size_t made = make_groups(lines, count, terms->table, groups);
+    size_t made = make_groups(lines, count, terms, groups);
     double least = 0.0;
     for (size_t i = 0; i < made; i++) {
         least += terms->least_share * groups[i].own;

@@ -24,6 +24,9 @@ struct rm_source_lines {
     /** Line `line` (from 1), without its end, until the next call; NULL: the file has no such line.
      */
     const char *(*get)(void *context, const char *file, uint32_t line, size_t *ret_length);
+    /** Whether the text is in the run: code of a notebook, whose lines count with what they call.
+     */
+    bool (*is_kept)(void *context, const char *file);
     void *context;
 };
 
@@ -110,9 +113,11 @@ extern const char *const rm_sampled_legend;
  * Source files are read for these: regular files of a bounded size with the ending of a source
  * file; the last one is cached.  The names come from debug information or a document, so from
  * outside: the checks keep a forged name from putting the text of another file into a report.
- * Zeroed: nothing read yet.
+ * The runs are set by the user of this file; otherwise zeroed: nothing read yet.
  */
 struct rm_source_files {
+    const struct resmon_run *const *runs; /* whose sources are used first */
+    size_t run_count;
     char *name; /* of the cached file */
     char *text;
     uint64_t bytes;

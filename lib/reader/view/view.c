@@ -439,7 +439,7 @@ static resmon_status write_report(struct rm_buffer *out, const struct rm_view_te
                                   const void *context)
 {
     struct rm_page page = {.title = ""};
-    struct rm_source_files files = {0};
+    struct rm_source_files files = {.runs = terms->runs, .run_count = terms->count};
     const struct rm_source_lines sources = rm_source_lines_of(&files);
     struct rm_report view = {.page = &page, .terms = terms};
     resmon_status status = RESMON_OK;

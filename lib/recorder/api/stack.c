@@ -7,6 +7,7 @@
 #include "base/status.h"
 #include "base/struct_size.h"
 #include "run/run.h"
+#include "stack/named_sources.h"
 
 _Static_assert(RESMON_STACK_LOSS_RING_FULL == (int)RM_LOSS_RING &&
                    RESMON_STACK_LOSS_NO_ROOM == (int)RM_LOSS_ROOM &&
@@ -30,6 +31,19 @@ static resmon_status check(const resmon_run *run, const char *what, size_t index
     return index < count
                ? RESMON_OK
                : rm_error(RESMON_ENOENT, "there is no %s %zu: there are %zu", what, index, count);
+}
+
+/* ---- sources ---------------------------------------------------------------------------- */
+
+resmon_status resmon_name_source(const char *file, const char *name, const char *text)
+{
+    bool is_good = file != NULL && name != NULL && file[0] != '\0' && name[0] != '\0';
+    for (const char *at = is_good ? name : ""; *at != '\0'; at++) {
+        is_good = is_good && (unsigned char)*at >= ' ';
+    }
+    return is_good ? rm_named_source_add(file, name, text)
+                   : rm_error(RESMON_EINVAL, "resmon_name_source: file or name is NULL, empty or "
+                                             "has a control character");
 }
 
 /* ---- stacks ----------------------------------------------------------------------------- */

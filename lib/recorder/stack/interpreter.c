@@ -148,6 +148,11 @@ static uint64_t variable(const char *file, const char *name)
     return (uint64_t)(uintptr_t)rm_library_variable(file, name);
 }
 
+bool rm_interpreter_is_own(const struct rm_interpreter *interpreter)
+{
+    return interpreter->target.end != 0;
+}
+
 bool rm_interpreter_is_here(void)
 {
     return variable(NULL, RUNTIME) != 0;

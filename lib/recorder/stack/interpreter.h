@@ -38,6 +38,9 @@ bool rm_interpreter_find_own(struct rm_interpreter **interpreter, const struct r
 /** Whether this process has an interpreter, as far as it is known without a list of modules. */
 bool rm_interpreter_is_here(void);
 
+/** Whether it is that of this process. */
+bool rm_interpreter_is_own(const struct rm_interpreter *interpreter);
+
 void rm_interpreter_free(struct rm_interpreter *interpreter);
 
 /** Why an interpreter (or NULL) cannot be read; NULL: it can, or may be ready later. */

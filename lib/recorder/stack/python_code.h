@@ -24,6 +24,7 @@ struct rm_python_code {
     unsigned char *table; /* of lines; NULL: none, or too long */
     char *text;           /* "function\tfile" */
     uint64_t value;       /* by which the run knows the text; set by the user of this file; 0 */
+    bool is_named;        /* its file has a name that the program gave; set like `value` */
     int64_t checked_ns;
 };
 

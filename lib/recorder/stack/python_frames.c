@@ -10,6 +10,7 @@
 #include "base/status.h"
 #include "base/text.h"
 #include "os/file.h"
+#include "stack/named_sources.h"
 #include "stack/view.h"
 
 void rm_python_frames_close(struct rm_python_frames *frames)
@@ -92,6 +93,30 @@ bool rm_python_is_start(const char *path)
     return false;
 }
 
+static void name_code(struct rm_stack_writer *writer, const struct rm_interpreter *interpreter,
+                      struct rm_python_code *code)
+{
+    code->value = rm_interpreter_is_own(interpreter)
+                      ? rm_named_source_value(writer, code->text, &code->is_named)
+                      : rm_stack_writer_name(writer, code->text);
+}
+
+/* What is further out than the cells of a notebook is the notebook's own server. */
+static void cut_notebook(const struct rm_python_stack *stack, struct rm_joined_python *python)
+{
+    uint32_t end = python->depth, entry = 0;
+    while (end > 0 && !stack->frames[end - 1].code->is_named) {
+        end--;
+    }
+    if (end == 0) {
+        return;
+    }
+    for (entry = end - 1; entry + 1 < python->depth && python->entries[entry] == 0; entry++) {
+    }
+    python->entries[end - 1] = python->entries[entry];
+    python->depth = end;
+}
+
 bool rm_python_name(struct rm_stack_writer *writer, struct rm_interpreter *interpreter,
                     enum rm_python_result result, const struct rm_python_walk *walk,
                     struct rm_python_names *ret_names)
@@ -107,12 +132,13 @@ bool rm_python_name(struct rm_stack_writer *writer, struct rm_interpreter *inter
     for (uint32_t i = 0; i < stack->depth; i++) {
         struct rm_python_code *code = stack->frames[i].code;
         if (code->value == 0) {
-            code->value = rm_stack_writer_name(writer, code->text);
+            name_code(writer, interpreter, code);
         }
         python->values[i] =
             code->value != 0 ? rm_stack_name_at(code->value, stack->frames[i].line) : 0;
         python->entries[i] = walk->frames[i].entry;
     }
+    cut_notebook(stack, python);
     return true;
 }
 
