@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The pictures of the documentation, from real runs: the top of the HTML report, `resmon live`, and the flame graph of a
-Python program (which takes NumPy).
+"""The pictures of the documentation, from real runs: the top of the HTML report, `resmon live`, the flame graph of a Python
+program (which takes NumPy), and cells of a notebook (nbclient and ipykernel).
 
     cmake/make_pictures.py BUILD [DIRECTORY]
 
@@ -23,6 +23,7 @@ PAGE = """<!DOCTYPE html><meta charset=utf-8><style>
 body {{ margin: 0; background: #0d1117 }}
 pre {{ margin: 14px 18px; color: #d7dee8; font: 15px/1.35 "DejaVu Sans Mono", monospace }}
 b {{ color: #7ee2a8 }}
+i {{ color: #9ecbff; font-style: normal }}
 </style><pre><b>$ resmon live run.rec</b>
 
 {}</pre>"""
@@ -81,6 +82,40 @@ def flame_graph(build, room):
     return graph
 
 
+CELLS = ["""\
+import resmon
+%load_ext resmon
+
+def rows(n):
+    return [[i] * 50 for i in range(n)]
+
+def total(table):
+    s = 0
+    for row in table:
+        s += sum(row)
+    return s""", """\
+%%resmon -k cpu+memory
+table = rows(150000)
+for _ in range(10):
+    total(table)"""]
+CELL = "<b>In [{}]:</b>\n<i>{}</i>\n\n{}\n"
+
+
+def notebook(build, room):
+    """A page with cells of a notebook and what they print."""
+    import nbclient
+    import nbformat
+    os.environ.update(RESMON_LIBRARY=str(build / "libresmon.so.0"), PYTHONPATH=str(SOURCES / "bindings/python"))
+    book = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in CELLS])
+    nbclient.NotebookClient(book, timeout=100).execute()
+    texts = [CELL.format(number, html.escape(cell.source), html.escape("".join(
+        output.get("text") or output["data"]["text/plain"] + "\n" for output in cell.outputs)))
+        for number, cell in enumerate(book.cells, 1)]
+    page = room / "notebook.html"
+    page.write_text(PAGE.replace("<b>$ resmon live run.rec</b>\n\n", "").format("\n".join(texts)), encoding="utf-8")
+    return page, "".join(texts).count("\n") + 2
+
+
 def main(build, directory="/usr/share"):
     """Runs the example, looks at it while it runs, and makes its report."""
     build = pathlib.Path(build).resolve()
@@ -99,6 +134,8 @@ def main(build, directory="/usr/share"):
         shoot(live, PICTURES / "live.png", 1010, 72 + 21 * (page.count("\n") + 1))
         shoot(report, PICTURES / "report.png", 1340, 880)
         shoot(flame_graph(build, pathlib.Path(room)), PICTURES / "python.png", 1250, 440)
+        page, lines = notebook(build, pathlib.Path(room))
+        shoot(page, PICTURES / "notebook.png", 1010, 28 + 21 * lines)
 
 
 if __name__ == "__main__":

@@ -13,7 +13,8 @@ from . import html, human
 from ._library import lib
 from .benches import bench
 from .carbon import cost
-from .errors import ArgumentError, BusyError, Error
+from .cells import current_number, name_cells
+from .errors import ArgumentError, BusyError, Error, NotFoundError
 from .frames import wanted
 from .monitor import Monitor
 from .options import current_place, set_place
@@ -220,13 +221,15 @@ class Magics:
     # ---- %%resmon -------------------------------------------------------------------------------
 
     def cell(self, line, source):
-        """%%resmon [-i SECONDS] [-s METRICS] [-o NAME] [-q] [-p]: runs the cell under a monitor.
+        """%%resmon [-i SECONDS] [-s METRICS] [-k KINDS] [-o NAME] [-q] [-p]: runs the cell under a monitor.
 
-        -i: time between samples (0.05 s); -s: per-scope metrics (wall+pcpu+cpu+rss); -o: variable for the monitor
-        (_resmon); -q: no output; -p: shows the plot. A cell with a top-level await cannot be run.
+        -i: time between samples (0.05 s); -s: per-scope metrics (wall+pcpu+cpu+rss); -k: the cell's lines, and those of
+        the functions that it calls, by sampled stacks (cpu+memory); -o: variable for the monitor (_resmon); -q: no
+        output; -p: shows the plot. A cell with a top-level await cannot be run.
         """
         options = _parsed(line)
-        common = {"interval": options["i"], "name": "cell", "carbon": current_place(in_notebook=True)}
+        common = {"interval": options["i"], "name": "cell", "carbon": current_place(in_notebook=True),
+                  **({"stacks": options["k"]} if options["k"] else {})}
         try:
             monitor = Monitor(scopes=options["s"], **common)
             monitor.start()
@@ -241,6 +244,8 @@ class Magics:
                 wanted("IPython.display", "%%resmon", "ipython").display(monitor)
         if options["p"]:
             monitor.plot()
+        if options["k"] and not options["q"]:
+            print(_lines_text(monitor))
         return value
 
     def _run(self, source):
@@ -249,7 +254,7 @@ class Magics:
         shell = self._shell
         text = shell.transform_cell(source)
         tree = shell.transform_ast(shell.compile.ast_parse(text))
-        name = shell.compile.cache(text, shell.execution_count)
+        name = shell.compile.cache(text, current_number())
         last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
         exec(shell.compile(tree, name, "exec"), shell.user_ns)  # pylint: disable=exec-used
         if last is None:
@@ -258,15 +263,23 @@ class Magics:
         return None if source.rstrip().endswith(";") else value
 
 
-_USAGE = "options: -i SECONDS, -s METRICS, -o NAME, -q and -p"
+def _lines_text(monitor):
+    """Tables of the lines that use time and memory, or why there are none."""
+    try:
+        return monitor.lines()
+    except NotFoundError as error:
+        return f"resmon: no lines: {error}"
+
+
+_USAGE = "options: -i SECONDS, -s METRICS, -k KINDS, -o NAME, -q and -p"
 
 
 def _parsed(line):
     import getopt
     import shlex
-    options = {"i": 0.05, "s": "wall+pcpu+cpu+rss", "o": "_resmon", "q": False, "p": False}
+    options = {"i": 0.05, "s": "wall+pcpu+cpu+rss", "k": "", "o": "_resmon", "q": False, "p": False}
     try:
-        given, rest = getopt.getopt(shlex.split(line), "i:s:o:qp")
+        given, rest = getopt.getopt(shlex.split(line), "i:s:k:o:qp")
     except getopt.GetoptError as error:
         raise ArgumentError(f"%%resmon: {error}; {_USAGE}") from None
     if rest:
@@ -287,6 +300,7 @@ def load_ipython_extension(shell):
     shell.register_magic_function(magics.line, "line", "resmon")
     shell.register_magic_function(magics.cell, "cell", "resmon")
     shell.register_magic_function(magics.bench, "line", "resmon_bench")
+    name_cells()
 
 
 def unload_ipython_extension(shell):

@@ -13,6 +13,7 @@ from ctypes import byref, c_void_p
 from . import _abi, ends, sinks
 from ._generated_records import SinkInfo
 from ._library import encoded, lib, take_text
+from .cells import name_cells
 from .errors import ArgumentTypeError, BusyError, Error, StateError, warn
 from .options import carbon_options, current_place, set_latest_place, place_of, text_of
 from .options import sinks as sink_kinds
@@ -176,6 +177,7 @@ class Monitor(Recorded):
         handle = c_void_p()
         lib.monitor_new_text(text, byref(handle))
         self._as_parameter_, place = handle, options.get("carbon")
+        self._has_stacks = bool(options.get("stacks"))
         if place is not None:
             carbon_options(place)  # raises ArgumentError if it is invalid
             set_latest_place(place)
@@ -195,6 +197,8 @@ class Monitor(Recorded):
         with self._lock:
             for remark in filter(None, take_text(lib.monitor_remarks, self).split("\n") if self._warns else ()):
                 warn(remark)
+            if self._has_stacks:
+                name_cells()
             try:
                 lib.monitor_start(self)
             except BusyError as busy:

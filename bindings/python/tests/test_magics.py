@@ -51,6 +51,20 @@ def test_cell(shell, capsys):
     assert "resmon.Monitor" in capsys.readouterr().out
 
 
+def test_cell_lines(shell, capsys):
+    """Stacks name cells by their numbers, with their lines, and end at them."""
+    run(shell, "import time\n\ndef spin(seconds):\n    end = time.thread_time() + seconds\n"
+               "    while time.thread_time() < end:\n        sum(map(abs, range(500)))  # of the earlier cell")
+    earlier = shell.execution_count - 1
+    run(shell, "%%resmon -k cpu\nspin(0.4)  # of the cell itself")
+    monitor, text = shell.user_ns["_resmon"], capsys.readouterr().out
+    if not monitor.stack_info["cpu"].available:
+        pytest.skip(monitor.stack_info["cpu"].reason)
+    assert f"In [{earlier}]" in text and "# of the earlier cell" in text and "# of the cell itself" in text
+    stacks = [[frame.file for frame in stack.frames] for stack in monitor.stacks if len(stack.frames) > 1]
+    assert all(files[-1] == f"In [{earlier + 1}]" for files in stacks), stacks
+
+
 def test_cell_options(shell, capsys):
     run(shell, "%%resmon -q -o mine -s wall\ny = 5;")
     assert shell.user_ns["mine"].info.samples == 2 and "_resmon" not in shell.user_ns

@@ -4,8 +4,12 @@ import ast
 import json
 import math
 import pickle
+import shutil
+import subprocess
+import sys
 
 import pytest
+from conftest import child_environment
 
 import resmon
 
@@ -87,6 +91,21 @@ def test_lines(profiled):
     assert "Line #" in text and "Hits" in text and "Increment" in text and "/nowhere/train.c" in text
     with pytest.raises(resmon.NotFoundError, match="nobody"):
         profiled.lines("nobody")
+
+
+def test_sources(profiled):
+    """Code that is in no file has its lines in the run."""
+    document = profiled.document()
+    lines = ["" for _ in range(11)] + ["    return data * 3  # of load"]
+    named = dict(document, profile=dict(document["profile"], sources=[{"file": "/nowhere/train.c", "lines": lines}]))
+    run = resmon.parse(json.dumps(named))
+    assert "    return data * 3  # of load" in run.lines("load")
+    assert run.document()["profile"]["sources"][0]["lines"][:11] == lines[:11] and "sources" not in document["profile"]
+    for wrong in ([{"lines": []}], [{"file": "x", "lines": 3}], [7], 7, [{"file": "/nowhere/train.c", "lines": [1, None]}]):
+        try:
+            resmon.parse(json.dumps(dict(document, profile=dict(document["profile"], sources=wrong)))).lines("load")
+        except resmon.Error as error:
+            assert "profile.sources" in str(error)
 
 
 def test_peak(profiled):
@@ -197,3 +216,30 @@ def test_python_from_inside(script):
         names = [function for function, _ in frames]
         if "sorts.<locals>.<lambda>" in names:  # from 3.11 on; its callers: the lambda, C's sort, the function
             assert names.index("sorts.<locals>.<lambda>") < names.index("sorts"), names
+
+
+@pytest.mark.parametrize("words, options, program", [
+    (["train.py", "-o", "x"], [], ["train.py", "-o", "x"]),
+    (["-o", "run.json", "-q", "train.py"], ["-o", "run.json", "-q"], ["train.py"]),
+    (["--interval", "20ms", "--live", "-m", "timeit", "pass"], ["--interval", "20ms", "--live"], ["-m", "timeit", "pass"]),
+    (["--interval=20ms", "--json.late", "-"], ["--interval=20ms", "--json.late"], ["-"]),
+    (["-q", "--", "-odd.py", "1"], ["-q"], ["-odd.py", "1"]),
+    (["--help"], ["--help"], []),
+])
+def test_words_of_python_m_resmon(words, options, program):
+    from resmon.__main__ import _split
+    assert _split(words) == (options, program)
+
+
+def test_python_m_resmon(tmp_path):
+    """The program is one without the package: its arguments, input, output and exit status."""
+    from resmon.__main__ import _command
+    if shutil.which(_command()) is None:
+        pytest.skip("there is no command resmon here")
+    (tmp_path / "program.py").write_text("import sys\nprint(sys.argv, input(), __name__, 'resmon' in sys.modules)\nsys.exit(3)\n")
+    done = subprocess.run([sys.executable, "-O", "-m", "resmon", "-q", "-o", "run.json", "program.py", "-x", "1"], cwd=tmp_path,
+                          env=child_environment(), input="typed\n", capture_output=True, text=True, check=False)
+    assert done.returncode == 3 and done.stdout == "['program.py', '-x', '1'] typed __main__ False\n", done
+    assert not done.stderr and resmon.load(tmp_path / "run.json").document()["profile"]
+    failed = subprocess.run([sys.executable, "-m", "resmon", "-q"], env=child_environment(), capture_output=True, text=True, check=False)
+    assert failed.returncode == 125 and "python -m resmon" in failed.stderr
