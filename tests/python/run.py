@@ -8,7 +8,7 @@ Of the sources, with LIBRARY (a build's libresmon.so): "system.1" and "system.2"
 with pytest alone.
 Of a wheel: "wheel" builds it, looks at what is in it, uses it in an environment that has nothing else, and runs the
 tests of which library is loaded; "packages" makes an environment with all of tests/locks/packages.txt; "full" runs
-bindings/python/tests there; "engines" those beside Dask, Ray, Spark and reportseff, with engines.txt there; "3.9" ...
+bindings/python/tests there; "engines" those beside Dask, Ray, Spark, scikit-learn, Keras and reportseff, with engines.txt there; "3.9" ...
 "3.13" what of them matters under that Python.
 OUT is a directory of the build; what is in it is used again.  77: it cannot be had here.
 """
@@ -36,7 +36,7 @@ SHARDS = 2
 OF_THE_VERSION = ("test_import", "test_library", "test_monitor", "test_scopes", "test_tasks", "test_lines",
                   "test_run")
 # What needs whole systems, or commands, of others: tests/locks/engines.in has them.
-BESIDE_OTHERS = ("test_engines", "test_reportseff")
+BESIDE_OTHERS = ("test_engines", "test_frameworks", "test_reportseff")
 # What a wheel holds besides the files of bindings/python/resmon.
 BUILT = {"resmon/libresmon.so.0", "resmon/libresmon-reader.so.0", "resmon/libcjson.so.1", "resmon/LICENSE", "resmon/LICENSE.cjson", "resmon/LICENSE.uplot",
          "resmon/bin/resmon", "resmon/resmon-names", "resmon/_generated.py", "resmon/_generated_records.py", "resmon/__init__.pyi"}

@@ -60,7 +60,7 @@ def __getattr__(name):
     return value
 
 
-_MODULES = frozenset((*_HOMES, "compat", "engines", "formats", "exports", "mlflow", "promql"))
+_MODULES = frozenset((*_HOMES, "compat", "engines", "formats", "exports", "frameworks", "mlflow", "promql"))
 
 
 def __dir__():
