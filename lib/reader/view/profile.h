@@ -40,6 +40,7 @@ struct rm_line {
     uint64_t occurrences; /* of growth */
     double memory_bytes;  /* in use after it; NaN: not known */
     double own; /* time or bytes of the line itself (exclusive): functions are sorted by its sum */
+    double owned;        /* of own: if its source is readable and not the system's */
     double function_sum; /* time or bytes of the whole function, which is less than the sum of its
                             lines if it is recursive.  0: the sum of its lines */
     double error, most;  /* of sampled bytes: standard error, 0 if exact; and the total of the run
@@ -53,6 +54,8 @@ struct rm_function_sum {
     double total[RM_STACK_KINDS]; /* inclusive; recursion counts once */
     double self_square[RM_STACK_KINDS], total_square[RM_STACK_KINDS]; /* of standard errors */
     uint64_t samples[RM_STACK_KINDS];                                 /* of total */
+    double unlined[RM_STACK_KINDS]; /* of self: in stacks without any line */
+    double unowned[RM_STACK_KINDS]; /* of self: in stacks without a line of a readable source */
 };
 
 struct rm_profile_sums {
@@ -80,7 +83,8 @@ struct rm_hot {
     double amount; /* of it and its callees without source: ns, B */
 };
 
-/** The places with the most of a kind, and how many.  If most samples have no lines, functions. */
+/** The places with the most of a kind, and how many: lines, and functions of stacks without one. If
+ * most samples have no lines, lines count only where their source is readable. */
 size_t rm_hot_find(const struct rm_profile_sums *sums, int kind, struct rm_hot hot[RM_HOT_MOST]);
 
 /* ---- amounts from samples -------------------------------------------------------------------- */

@@ -154,7 +154,8 @@ static void add_line(struct summing *summing, size_t stack, uint32_t line)
 
 /* The line to which a sample is attributed: the innermost one of a source file that can be shown.
  * So samples in memset(), or in code inlined from the system's headers, belong to the caller. */
-static uint32_t line_in_charge(const struct summing *summing, const struct rm_run_stack *stack)
+static uint32_t line_in_charge(const struct summing *summing, const struct rm_run_stack *stack,
+                               bool *ret_is_owned)
 {
     const uint32_t *frames = &summing->run->profile.frames[stack->first];
     uint32_t best = NO_LINE;
@@ -167,20 +168,40 @@ static uint32_t line_in_charge(const struct summing *summing, const struct rm_ru
             best_source = source;
         }
     }
+    *ret_is_owned = best_source == SOURCE_OWN;
     return best;
+}
+
+/* Adds what is of no line, or of none that can be shown, to the innermost function. */
+static void add_without_line(struct summing *summing, const struct rm_run_stack *stack,
+                             bool has_line, bool is_owned)
+{
+    if (is_owned || stack->depth == 0) {
+        return;
+    }
+    uint32_t place = summing->run->profile.frames[stack->first];
+    struct rm_function_sum *sum = &summing->sums->functions[summing->sums->function_of[place]];
+    for (size_t kind = 0; kind < RM_STACK_KINDS; kind++) {
+        sum->unowned[kind] += stack->weight[kind];
+        sum->unlined[kind] += has_line ? 0.0 : stack->weight[kind];
+    }
 }
 
 static void add_stack(struct summing *summing, size_t stack)
 {
     const struct rm_run_profile *profile = &summing->run->profile;
     const struct rm_run_stack *one = &profile->stacks[stack];
-    uint32_t in_charge = line_in_charge(summing, one);
+    bool is_owned = false;
+    uint32_t in_charge = line_in_charge(summing, one, &is_owned);
+    add_without_line(summing, one, in_charge != NO_LINE, is_owned);
     for (size_t kind = 0; kind < RM_STACK_KINDS; kind++) {
         summing->sums->weight[kind] += one->weight[kind];
         summing->sums->square[kind] += one->error[kind] * one->error[kind];
         summing->sums->samples[kind] += one->samples[kind];
         if (in_charge != NO_LINE) {
-            summing->all_lines[in_charge * RM_STACK_KINDS + kind].own += one->weight[kind];
+            struct rm_line *line = &summing->all_lines[in_charge * RM_STACK_KINDS + kind];
+            line->own += one->weight[kind];
+            line->owned += is_owned ? one->weight[kind] : 0.0;
         }
     }
     for (uint32_t i = 0; i < one->depth; i++) {
@@ -300,50 +321,49 @@ static int compare_hot(const void *left, const void *right)
     return (a->function > b->function) - (a->function < b->function);
 }
 
-static size_t find_lines(const struct rm_line *sorted, size_t count, struct rm_hot hot[RM_HOT_MOST])
+static void find_lines(const struct rm_line *sorted, size_t count, bool wants_all,
+                       struct rm_hot hot[RM_HOT_MOST], size_t *found)
 {
-    size_t found = 0;
     for (size_t i = 0; i < count;) {
         const char *function = sorted[i].function;
         struct rm_hot one = {.function = function};
         double most = 0.0;
         for (; i < count && sorted[i].function == function; i++) {
-            one.amount += sorted[i].own;
-            one.line = sorted[i].own > most ? sorted[i].line : one.line;
-            most = sorted[i].own > most ? sorted[i].own : most;
+            double amount = wants_all ? sorted[i].own : sorted[i].owned;
+            one.amount += amount;
+            one.line = amount > most ? sorted[i].line : one.line;
+            most = amount > most ? amount : most;
         }
-        put_hot(hot, &found, &one);
+        put_hot(hot, found, &one);
     }
-    return found;
 }
 
-static size_t find_functions(const struct rm_profile_sums *sums, int kind,
-                             struct rm_hot hot[RM_HOT_MOST])
+static void find_functions(const struct rm_profile_sums *sums, int kind, bool has_lines,
+                           struct rm_hot hot[RM_HOT_MOST], size_t *found)
 {
-    size_t found = 0;
     for (size_t i = 0; i < sums->function_count; i++) {
         const struct rm_function_sum *function = &sums->functions[i];
-        const struct rm_hot one = {function->name, 0, function->self[kind]};
-        put_hot(hot, &found, &one);
+        double amount = has_lines ? function->unlined[kind] : function->unowned[kind];
+        const struct rm_hot one = {function->name, 0, amount};
+        put_hot(hot, found, &one);
     }
-    return found;
 }
 
 size_t rm_hot_find(const struct rm_profile_sums *sums, int kind, struct rm_hot hot[RM_HOT_MOST])
 {
-    size_t count = sums->line_count[kind];
+    size_t count = sums->line_count[kind], found = 0;
     double lined = 0.0;
-    for (size_t i = 0; i < count; i++) {
-        lined += sums->lines[kind][i].own;
+    struct rm_line *sorted = rm_alloc(count + 1, sizeof *sorted);
+    for (size_t i = 0; i < count && sorted != NULL; i++) {
+        sorted[i] = sums->lines[kind][i];
+        lined += sorted[i].own;
     }
-    struct rm_line *sorted =
-        lined > LEAST_LINED * sums->weight[kind] ? rm_alloc(count, sizeof *sorted) : NULL;
-    if (sorted == NULL) {
-        return find_functions(sums, kind, hot);
+    bool has_lines = sorted != NULL && lined >= LEAST_LINED * sums->weight[kind] && lined > 0.0;
+    if (sorted != NULL) {
+        qsort(sorted, count, sizeof *sorted, compare_hot);
+        find_lines(sorted, count, has_lines, hot, &found);
     }
-    memcpy(sorted, sums->lines[kind], count * sizeof *sorted);
-    qsort(sorted, count, sizeof *sorted, compare_hot);
-    size_t found = find_lines(sorted, count, hot);
+    find_functions(sums, kind, has_lines, hot, &found);
     rm_free(sorted);
     return found;
 }
