@@ -27,11 +27,12 @@ static const struct rm_interpreter_target *target_now(void)
     return __atomic_load_n(&state.target, __ATOMIC_ACQUIRE);
 }
 
-void rm_python_inside_find(const struct rm_modules *modules)
+const char *rm_python_inside_find(const struct rm_modules *modules)
 {
     if (target_now() == NULL && rm_interpreter_find_own(&state.interpreter, modules)) {
         __atomic_store_n(&state.target, rm_interpreter_target(state.interpreter), __ATOMIC_RELEASE);
     }
+    return rm_interpreter_refusal(state.interpreter);
 }
 
 bool rm_python_inside_is_on(void)

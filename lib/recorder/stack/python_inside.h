@@ -25,8 +25,8 @@ struct rm_python_inside {
 };
 
 /** Finds the interpreter of this process, as far as `modules` have one: its frames are read from
- * now on. */
-void rm_python_inside_find(const struct rm_modules *modules);
+ * now on.  Returns why they are not; NULL: they are, or there is no interpreter. */
+const char *rm_python_inside_find(const struct rm_modules *modules);
 
 /** Whether frames of an interpreter are read. */
 bool rm_python_inside_is_on(void);

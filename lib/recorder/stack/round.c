@@ -14,6 +14,7 @@
 #include "os/program.h"
 #include "stack/code.h"
 #include "stack/handler.h"
+#include "stack/interpreter.h"
 #include "stack/slot.h"
 
 /* ---- the status of a kind of stacks ------------------------------------------------------ */
@@ -446,6 +447,22 @@ static bool has_work(const struct rm_stack_round *round)
 
 /* ---- rounds ----------------------------------------------------------------------------- */
 
+/* Without room for names, Python was not in the process when the block was made. */
+static void look_for_python(struct rm_stack_round *round)
+{
+    char text[RM_STACK_ERROR_BYTES + 64];
+    const char *why = NULL;
+    if (round->terms.block.header->sizes.stack_texts > 0) {
+        why = rm_stack_sampler_find_python();
+    } else if (rm_interpreter_is_here()) {
+        why = "it was loaded after the monitor had started";
+    }
+    if (why != NULL) {
+        (void)snprintf(text, sizeof text, "Python's functions are not read: %s", why);
+        rm_stack_round_set_kinds(round, RESMON_STACKS_ALL, RESMON_OK, text);
+    }
+}
+
 static void see_modules(struct rm_stack_round *round)
 {
     uint64_t left_out = 0;
@@ -456,9 +473,7 @@ static void see_modules(struct rm_stack_round *round)
     }
     round->has_seen_modules = true;
     round->seen_adds = modules->adds;
-    if (round->terms.block.header->sizes.stack_texts > 0) {
-        rm_stack_sampler_find_python();
-    }
+    look_for_python(round);
     for (size_t i = 0; i < modules->count; i++) {
         left_out += rm_stack_writer_add_module(&round->writer, &modules->rows[i].entry) ? 0 : 1;
     }

@@ -55,8 +55,8 @@ void rm_stack_sampler_close(void);
 /** Checks for loaded and unloaded libraries.  True: there were any. */
 bool rm_stack_sampler_refresh(void);
 
-/** Looks for an interpreter of Python among the modules. */
-void rm_stack_sampler_find_python(void);
+/** Looks for an interpreter of Python among the modules.  Returns why its frames are not read. */
+const char *rm_stack_sampler_find_python(void);
 
 #define RM_STACK_ERROR_BYTES 160
 

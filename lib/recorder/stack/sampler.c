@@ -136,15 +136,16 @@ bool rm_stack_sampler_refresh(void)
     return rm_code_refresh(rm_handler_wait(0));
 }
 
-void rm_stack_sampler_find_python(void)
+const char *rm_stack_sampler_find_python(void)
 {
-    rm_python_inside_find(rm_code_now()->modules);
+    const char *why = rm_python_inside_find(rm_code_now()->modules);
     for (uint32_t i = 0; i < rm_slots_count(); i++) {
         struct rm_stack_slot *slot = rm_slots_at(i);
         if (slot->python == NULL) {
             __atomic_store_n(&slot->python, rm_python_inside_new(slot->thread), __ATOMIC_RELEASE);
         }
     }
+    return why;
 }
 
 /* ---- threads ---------------------------------------------------------------------------- */
