@@ -358,6 +358,11 @@ struct rm_image_python rm_image_python(struct rm_image *image)
 
 /* ---- results ----------------------------------------------------------------------------- */
 
+const char *rm_image_path(const struct rm_image *image)
+{
+    return image->path;
+}
+
 const struct rm_module_entry *rm_image_entry(const struct rm_image *image)
 {
     return &image->entry;

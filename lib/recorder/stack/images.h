@@ -33,6 +33,9 @@ struct rm_image *rm_images_get(struct rm_images *images, const struct rm_image_k
 /** Reads the tables, once.  False: not an ELF file, or not readable. */
 bool rm_image_read(struct rm_image *image);
 
+/** Its path, as the process has it. */
+const char *rm_image_path(const struct rm_image *image);
+
 /** The run's record of the image, in the synthetic address space; after rm_image_read(). */
 const struct rm_module_entry *rm_image_entry(const struct rm_image *image);
 

@@ -48,6 +48,27 @@ uint32_t rm_python_frames_wakeup(uint32_t pid, const struct rm_root *root,
     return OTHER_WAKEUP;
 }
 
+/* Why an implementation of Python other than CPython is not read; NULL: there is none. */
+static const char *other_python_in(const struct rm_space *space)
+{
+    static const struct {
+        const char *name, *why;
+    } others[] = {
+        {"libpypy", "it is run by PyPy; those of CPython can be read"},
+        {"libpythonvm", "it is run by GraalPy; those of CPython can be read"},
+    };
+    for (size_t i = 0; i < space->map_count; i++) {
+        const struct rm_image *image = space->maps[i].image;
+        const char *name = image != NULL ? rm_text_base_name(rm_image_path(image)) : "";
+        for (size_t k = 0; k < RM_ARRAY_LEN(others); k++) {
+            if (strncmp(name, others[k].name, strlen(others[k].name)) == 0) {
+                return others[k].why;
+            }
+        }
+    }
+    return NULL;
+}
+
 /* The interpreter in a process; NULL: none can be read. */
 static struct rm_interpreter *interpreter_of(struct rm_python_frames *frames,
                                              struct rm_space *space)
@@ -62,7 +83,8 @@ static struct rm_interpreter *interpreter_of(struct rm_python_frames *frames,
     }
     space->python_code = space->code;
     bool can_read = rm_interpreter_find(&space->python, &process);
-    const char *why = rm_interpreter_refusal(space->python);
+    const char *why =
+        space->python != NULL ? rm_interpreter_refusal(space->python) : other_python_in(space);
     if (can_read && frames->readers == NULL &&
         rm_python_readers_start(frames->tree, frames->root, &frames->readers) != RESMON_OK) {
         can_read = false;
