@@ -470,6 +470,14 @@ class Stacks(place.Case):
                 self.assertLess(profile.sum_of("^idle$", kind="memory"), 0.02 * whole)
                 self.assertEqual(profile.lines["big"], {2})
 
+    def test_other_pythons(self):
+        """A program that has the library of PyPy is not one of CPython, which the result says."""
+        library = self.build(("-shared", "-fPIC"), source="int there(void) { return 1; }\n", name="libpypy3-c.so")
+        program = self.build(("-Wl,--no-as-needed", library, f"-Wl,-rpath,{os.path.dirname(library)}"), name="pypy3", source=(
+            "#include <time.h>\nint there(void);\n"
+            "int main(void) { while (clock() < CLOCKS_PER_SEC / 5) there(); return 0; }\n"))
+        self.assertIn("PyPy", self.profile("--stacks=cpu", "--", program).kinds["cpu"]["reason"])
+
     def test_python_with_perf_maps(self):
         room = os.environ.get("RESMON_PYTHONS", "")
         found = [f"{room}/{version}/bin/python" for version in ("3.12", "3.13")]

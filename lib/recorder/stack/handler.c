@@ -67,7 +67,7 @@ static void take_stack(struct rm_stack_slot *slot, const struct rm_slot_sample *
     sample->depth = unwound.depth;
     sample->is_cut = unwound.is_cut;
     sample->is_broken = unwound.is_broken;
-    if (python != NULL) {
+    if (python != NULL && rm_unwind_has_room(context)) {
         rm_python_inside_add(python, sample);
     }
     sample->bytes = rm_slot_bytes_of(sample);
@@ -75,7 +75,7 @@ static void take_stack(struct rm_stack_slot *slot, const struct rm_slot_sample *
 }
 
 /* The Python stack at a page fault, whose native stack the kernel has put into its ring. */
-static bool read_python(const void *context)
+static void read_python(const void *context)
 {
     uint32_t thread = (uint32_t)syscall(SYS_gettid);
     struct rm_stack_slot *slot = rm_slots_of_thread(thread);
@@ -83,12 +83,12 @@ static bool read_python(const void *context)
         slot != NULL ? __atomic_load_n(&slot->python, __ATOMIC_ACQUIRE) : NULL;
     struct rm_slot_sample *sample = python != NULL ? rm_slot_reserve(slot, 0) : NULL;
     if (sample == NULL) {
-        return slot != NULL;
+        return;
     }
     *sample = (struct rm_slot_sample){.cause = RM_SAMPLE_PYTHON};
     set_place(sample, context);
-    if (!rm_python_inside_read(python, sample)) {
-        return true;
+    if (!rm_unwind_has_room(context) || !rm_python_inside_read(python, sample)) {
+        return;
     }
     sample->bytes = rm_slot_bytes_of(sample);
     rm_slot_commit(slot, sample);
@@ -97,7 +97,6 @@ static bool read_python(const void *context)
         slot->woken = slot->head;
         (void)rm_handler_request(RM_LOAD(&state.drainer), &wake_token);
     }
-    return true;
 }
 
 /* A stack by the thread's timer, or by rm_handler_request(). */
@@ -124,7 +123,8 @@ static bool handle_open(const siginfo_t *info, void *context)
     case SI_QUEUE:
         return info->si_pid == getpid() && take_requested(info, context, false);
     case POLL_IN:
-        return read_python(context);
+        read_python(context);
+        return true;
     case SI_USER: /* the kernel lacked memory for the data of rt_tgsigqueueinfo() */
         return info->si_pid == 0 && RM_LOAD(&state.has_requested);
     default:

@@ -37,9 +37,11 @@ struct rm_interpreter {
 
 /* ---- memory ----------------------------------------------------------------------------- */
 
-static bool read_pieces(void *context, const struct rm_python_piece *pieces, size_t count)
+#define FEW_PIECES 4U
+
+static bool read_into(void *context, const struct rm_python_piece *pieces, size_t count,
+                      struct iovec *to, struct iovec *from)
 {
-    struct iovec to[RM_PYTHON_PIECES], from[RM_PYTHON_PIECES];
     size_t bytes = 0;
     for (size_t i = 0; i < count; i++) {
         to[i] = (struct iovec){pieces[i].target, pieces[i].bytes};
@@ -50,6 +52,25 @@ static bool read_pieces(void *context, const struct rm_python_piece *pieces, siz
     }
     ssize_t got = process_vm_readv((pid_t)(uintptr_t)context, to, count, from, count, 0);
     return got >= 0 && (size_t)got == bytes;
+}
+
+static RM_NOINLINE bool read_few(void *context, const struct rm_python_piece *pieces, size_t count)
+{
+    struct iovec to[FEW_PIECES], from[FEW_PIECES];
+    return read_into(context, pieces, count, to, from);
+}
+
+static RM_NOINLINE bool read_many(void *context, const struct rm_python_piece *pieces, size_t count)
+{
+    struct iovec to[RM_PYTHON_PIECES], from[RM_PYTHON_PIECES];
+    return read_into(context, pieces, count, to, from);
+}
+
+/* A signal handler reads few, and its stack may be small. */
+static bool read_pieces(void *context, const struct rm_python_piece *pieces, size_t count)
+{
+    return count <= FEW_PIECES ? read_few(context, pieces, count)
+                               : read_many(context, pieces, count);
 }
 
 /* ---- opening ---------------------------------------------------------------------------- */

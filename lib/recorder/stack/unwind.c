@@ -301,9 +301,9 @@ static int step_from(struct rm_unwind *unwind, unw_cursor_t *cursor, uint64_t ad
     return libunwind.apply_reg_state(cursor, unwind->step);
 }
 
-/* Whether the program's alternate signal stack has enough space: it has no guard page. */
-static bool has_room(const ucontext_t *context)
+bool rm_unwind_has_room(const void *context_)
 {
+    const ucontext_t *context = context_;
     uintptr_t here = (uintptr_t)__builtin_frame_address(0);
     uintptr_t low = (uintptr_t)context->uc_stack.ss_sp;
     bool is_there = (context->uc_stack.ss_flags & SS_DISABLE) == 0 && here >= low &&
@@ -352,7 +352,7 @@ struct rm_unwound rm_unwind_follow(struct rm_unwind *unwind, const struct rm_vie
     unw_word_t ip = 0;
     bool is_call = false; /* the innermost address is the current instruction, not a call */
     rm_view_begin(&unwind->view, start);
-    if (start->context != NULL && !has_room(start->context)) {
+    if (start->context != NULL && !rm_unwind_has_room(start->context)) {
         return follow_nothing(&unwind->view, ret_addresses);
     }
     int result = libunwind.init_remote(cursor, space, unwind);

@@ -64,6 +64,10 @@ struct rm_unwound {
 /** Loads the library.  RESMON_ENOTSUP with the reason.  Repeated calls are no-ops. */
 RM_SHARED resmon_status rm_unwind_open(void);
 
+/** Whether the program's alternate signal stack, if the handler runs on one, has enough space: it
+ * has no guard page.  `context`: ucontext_t.  Async-signal-safe. */
+bool rm_unwind_has_room(const void *context);
+
 /**
  * Addresses from the innermost outwards; for callers, that of the last byte of the call.
  * Async-signal-safe.

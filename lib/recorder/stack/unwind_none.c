@@ -14,3 +14,9 @@ struct rm_unwound rm_unwind_follow(struct rm_unwind *unwind, const struct rm_vie
     (void)unwind, (void)start, (void)ret_addresses, (void)room;
     return (struct rm_unwound){.is_broken = true};
 }
+
+bool rm_unwind_has_room(const void *context)
+{
+    (void)context;
+    return false;
+}
