@@ -148,6 +148,11 @@ TEST(named_sources_are_in_the_run)
         rm_named_source_value(&writer, "g\t/cell/2.py", &is_named),
     };
     assert_true(is_named);
+    assert_string_equal(
+        (const char *)rm_block_record(
+            &block, RM_SECTION_STACK_TEXTS,
+            rm_named_source_value(&writer, "<module>\t/cell/2.py", &is_named) & UINT32_MAX),
+        "In [8]\tIn [8]");
     const uint64_t other = rm_named_source_value(&writer, "h\t/old/3.py", &is_named);
     assert_false(is_named);
     struct rm_stack_sample sample = sample_of(values, 2, RESMON_STACK_CPU, 10);

@@ -62,6 +62,7 @@ def test_cell_lines(shell, capsys):
         pytest.skip(monitor.stack_info["cpu"].reason)
     assert f"In [{earlier}]" in text and "# of the earlier cell" in text and "# of the cell itself" in text
     stacks = [[frame.file for frame in stack.frames] for stack in monitor.stacks if len(stack.frames) > 1]
+    assert f"Function: In [{earlier + 1}]" in text
     assert all(files[-1] == f"In [{earlier + 1}]" for files in stacks), stacks
 
 

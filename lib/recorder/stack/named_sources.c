@@ -13,6 +13,8 @@
 #define MOST_SOURCES 1024U
 #define MOST_TEXT    65536U
 #define NAME_BYTES   512U /* of "function\tname" */
+#define MOST_NAME    200
+#define WHOLE        "<module>" /* the function of a cell's own lines: it has the cell's name */
 
 struct source {
     char *file, *name;
@@ -105,7 +107,10 @@ uint64_t rm_named_source_value(struct rm_stack_writer *writer, const char *text,
     const struct source *row = tab != NULL ? find(tab + 1) : NULL;
     *ret_is_named = row != NULL;
     if (row != NULL) {
-        (void)snprintf(named, sizeof named, "%.*s\t%s", (int)(tab - text), text, row->name);
+        bool is_whole =
+            (size_t)(tab - text) == sizeof WHOLE - 1 && memcmp(text, WHOLE, sizeof WHOLE - 1) == 0;
+        (void)snprintf(named, sizeof named, "%.*s\t%s", is_whole ? MOST_NAME : (int)(tab - text),
+                       is_whole ? row->name : text, row->name);
         text = named;
         if (row->record != NULL) { /* without it, the lines have no text */
             (void)rm_stack_writer_name(writer, row->record);

@@ -17,7 +17,7 @@
 resmon_status rm_named_source_add(const char *file, const char *name, const char *text);
 
 /** rm_stack_writer_name() of "function\tfile", with the file's name if it has one, whose text is
- * then in the block, too: "\nNAME\nTEXT". */
+ * then in the block, too: "\nNAME\nTEXT".  Its top level, "<module>", has that name as well. */
 uint64_t rm_named_source_value(struct rm_stack_writer *writer, const char *text,
                                bool *ret_is_named);
 

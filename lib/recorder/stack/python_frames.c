@@ -175,15 +175,17 @@ static bool name_python(struct rm_python_frames *frames, struct rm_space *space)
  * those of one call of C code have the same stack pointer. */
 static bool find_python(struct rm_python_frames *frames, struct rm_space *space,
                         const struct rm_tree_record *record, const struct rm_native_stack *native,
-                        bool *ret_is_same)
+                        bool has_own, bool *ret_is_same)
 {
     static const enum rm_python_which all[] = {RM_PYTHON_AT, RM_PYTHON_BEFORE, RM_PYTHON_AFTER};
     struct rm_python_reading *reading = &frames->reading;
     struct rm_python_places *places = rm_interpreter_places(space->python);
     bool is_cpu = record->kind == RM_TREE_CPU;
     for (size_t i = 0; i < (is_cpu ? 1 : RM_ARRAY_LEN(all)); i++) {
-        if (rm_python_readers_copy(frames->readers, record, all[i], reading) &&
-            reading->stack == rm_view_stack(&record->sample) && name_python(frames, space)) {
+        bool is_there =
+            i == 0 ? has_own : rm_python_readers_copy(frames->readers, record, all[i], reading);
+        if (is_there && reading->stack == rm_view_stack(&record->sample) &&
+            name_python(frames, space)) {
             *ret_is_same = rm_python_is_same(native, &frames->names.joined, places, i == 0);
             if (is_cpu || *ret_is_same) {
                 return true;
@@ -191,13 +193,6 @@ static bool find_python(struct rm_python_frames *frames, struct rm_space *space,
         }
     }
     return false;
-}
-
-/* Whether a thread of an interpreter runs no Python code: its frames are native ones then. */
-static bool is_idle(struct rm_python_frames *frames, const struct rm_tree_record *record)
-{
-    return rm_python_readers_copy(frames->readers, record, RM_PYTHON_AT, &frames->reading) &&
-           frames->reading.result == RM_PYTHON_IDLE;
 }
 
 bool rm_python_frames_are_in(struct rm_python_frames *frames, struct rm_space *space)
@@ -213,10 +208,14 @@ uint32_t rm_python_frames_join(struct rm_python_frames *frames, struct rm_space 
                                uint32_t *is_cut)
 {
     bool is_same = false;
-    if (native->stacks == NULL || space->python == NULL || is_idle(frames, record)) {
+    if (native->stacks == NULL || space->python == NULL) {
         return 0;
     }
-    if (!find_python(frames, space, record, native, &is_same)) {
+    bool has_own = rm_python_readers_copy(frames->readers, record, RM_PYTHON_AT, &frames->reading);
+    if (has_own && frames->reading.result == RM_PYTHON_IDLE) {
+        return 0; /* a thread that runs no Python code: its frames are native ones */
+    }
+    if (!find_python(frames, space, record, native, has_own, &is_same)) {
         uint64_t not_read = rm_stack_writer_name(frames->writer, RM_PYTHON_NOT_READ);
         return rm_python_leave_out(native, not_read, ret_values, RM_STACK_DEPTH);
     }

@@ -26,8 +26,9 @@
  * ones have the same stack, and cost little this way. */
 #define PAUSE_NS (2 * RM_NS_PER_MS)
 
-/* A reading waits until its sample is unwound, some milliseconds. */
-#define READINGS_EACH 32U
+/* A reading waits until its sample is unwound, some milliseconds.  Those of a thread are in one
+ * shelf, so that few are looked through while a reader, and the thread that it holds up, wait. */
+#define READINGS_EACH 64U
 
 /* Processes whose numbers differ by a multiple take turns. */
 #define TARGETS 256U
@@ -43,15 +44,21 @@ struct reader {
     struct rm_python_reading reading, last_fault;
 };
 
+struct shelf {
+    pthread_mutex_t lock;
+    uint32_t next;
+    struct rm_python_reading rows[READINGS_EACH]; /* a ring */
+};
+
 struct rm_python_readers {
     struct rm_perf_tree *tree;
     struct reader **all;
     size_t count;
     const struct rm_root *root;
-    pthread_mutex_t lock;                          /* of the members below */
+    pthread_mutex_t lock;                          /* of the targets */
     struct rm_interpreter_target targets[TARGETS]; /* by pid */
-    struct rm_python_reading *readings;
-    uint32_t room, next;
+    struct shelf *shelves;                         /* by thread */
+    size_t shelf_count;
 };
 
 /* ---- processes -------------------------------------------------------------------------- */
@@ -98,13 +105,19 @@ static bool is_better(enum rm_python_which which, int64_t t_ns, int64_t wanted_n
                                        : t_ns > wanted_ns && (best_ns == 0 || t_ns < best_ns);
 }
 
+static struct shelf *shelf_of(struct rm_python_readers *readers, uint32_t thread)
+{
+    return &readers->shelves[thread % readers->shelf_count];
+}
+
 bool rm_python_readers_copy(struct rm_python_readers *readers, const struct rm_tree_record *record,
                             enum rm_python_which which, struct rm_python_reading *ret_reading)
 {
     const struct rm_python_reading *best = NULL;
-    (void)pthread_mutex_lock(&readers->lock);
-    for (uint32_t i = 0; i < readers->room; i++) {
-        const struct rm_python_reading *reading = &readers->readings[i];
+    struct shelf *shelf = shelf_of(readers, record->tid);
+    (void)pthread_mutex_lock(&shelf->lock);
+    for (uint32_t i = 0; i < READINGS_EACH; i++) {
+        const struct rm_python_reading *reading = &shelf->rows[i];
         if (reading->thread == record->tid && reading->pid == record->pid &&
             is_better(which, reading->t_ns, record->t_ns, best != NULL ? best->t_ns : 0)) {
             best = reading;
@@ -113,15 +126,16 @@ bool rm_python_readers_copy(struct rm_python_readers *readers, const struct rm_t
     if (best != NULL) {
         copy_reading(ret_reading, best);
     }
-    (void)pthread_mutex_unlock(&readers->lock);
+    (void)pthread_mutex_unlock(&shelf->lock);
     return best != NULL;
 }
 
 static void keep(struct rm_python_readers *readers, const struct rm_python_reading *reading)
 {
-    (void)pthread_mutex_lock(&readers->lock);
-    copy_reading(&readers->readings[readers->next++ % readers->room], reading);
-    (void)pthread_mutex_unlock(&readers->lock);
+    struct shelf *shelf = shelf_of(readers, reading->thread);
+    (void)pthread_mutex_lock(&shelf->lock);
+    copy_reading(&shelf->rows[shelf->next++ % READINGS_EACH], reading);
+    (void)pthread_mutex_unlock(&shelf->lock);
 }
 
 /* ---- one thread ------------------------------------------------------------------------- */
@@ -238,10 +252,13 @@ resmon_status rm_python_readers_start(struct rm_perf_tree *tree, const struct rm
     readers->tree = tree;
     readers->root = root;
     (void)pthread_mutex_init(&readers->lock, NULL);
-    readers->room = (uint32_t)(cpus + 1) * READINGS_EACH;
-    readers->readings = rm_alloc(readers->room, sizeof *readers->readings);
+    readers->shelves = rm_alloc(cpus + 1, sizeof *readers->shelves);
+    readers->shelf_count = readers->shelves != NULL ? cpus + 1 : 0;
+    for (size_t i = 0; i < readers->shelf_count; i++) {
+        (void)pthread_mutex_init(&readers->shelves[i].lock, NULL);
+    }
     readers->all = rm_alloc(cpus, sizeof(struct reader *));
-    resmon_status status = readers->readings == NULL || readers->all == NULL
+    resmon_status status = readers->shelves == NULL || readers->all == NULL
                                ? rm_error(RESMON_ENOMEM, "out of memory for reading Python stacks")
                                : RESMON_OK;
     for (size_t i = 0; i < cpus && status == RESMON_OK; i++) {
@@ -265,8 +282,11 @@ void rm_python_readers_free(struct rm_python_readers *readers)
         (void)pthread_join(readers->all[i]->thread, NULL);
         free_reader(readers->all[i]);
     }
+    for (size_t i = 0; i < readers->shelf_count; i++) {
+        (void)pthread_mutex_destroy(&readers->shelves[i].lock);
+    }
     (void)pthread_mutex_destroy(&readers->lock);
-    rm_free(readers->readings);
+    rm_free(readers->shelves);
     rm_free(readers->all);
     rm_free(readers);
 }
