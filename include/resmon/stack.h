@@ -75,8 +75,8 @@
  * - Python's frames are read from the memory of the process at the sample.  Native frames below
  *   them are kept while the same call runs.  "[Python not read]" stands for frames that could not
  *   be read in time.
- * - Code generated at run time has names from /tmp/perf-PID.map (Python 3.12 with -X perf, Node.js
- *   with --perf-basic-prof, agents for Java), else "[unknown]".
+ * - Code generated at run time has names from /tmp/perf-PID.map (Node.js with --perf-basic-prof,
+ *   agents for Java), else "[unknown]".
  *
  * Python (CPython 3.9 to 3.15, in the process when the monitor starts).  Frames of the interpreter
  * are replaced by the Python functions and lines that they run.  The handler of the sampled thread

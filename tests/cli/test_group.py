@@ -83,7 +83,7 @@ class Group(place.Case):
         self.assertGreater(columns[names.index("tree.mem.rss")]["max"], 40 * MIB)
         self.assertEqual(columns[names.index("tree.processes")]["last"], 0)
         reasons = {source["name"]: source["reason"] for source in document["sources"]}
-        self.assertEqual(reasons["proc_mem"], "a cgroup is observed, not one process")
+        self.assertEqual(reasons["proc_mem"], "a group of processes is observed, not one process")
         self.assertEqual(document["run"]["cgroup"], self.paths[0])
         text = place.run("report", "run.json").out
         self.assertRegex(text, r"(?m)^  memory +>= \d+\.\d MiB +RSS of all processes")

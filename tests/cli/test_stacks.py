@@ -229,6 +229,12 @@ def tool(*names):
     return next((found for found in map(shutil.which, names) if found), None)
 
 
+def interpreter(*names):
+    """As tool(); a script that finds no interpreter (a shim) is none."""
+    return next((found for found in filter(None, map(shutil.which, names))
+                 if subprocess.run([found, "-c", ""], check=False, capture_output=True).returncode == 0), None)
+
+
 FEWEST_SAMPLES = 21  # a share of fewer says nothing
 
 
@@ -436,7 +442,7 @@ class Stacks(place.Case):
         """Functions and lines of a script that imports nothing of ours, under each Python that there is."""
         room = os.environ.get("RESMON_PYTHONS", "")
         versions = ("3.9", "3.10", "3.11", "3.12", "3.13", "3.14", "3.15")
-        pythons = {sys.executable, *filter(None, (tool(f"{room}/{version}/bin/python", f"python{version}")
+        pythons = {sys.executable, *filter(None, (interpreter(f"{room}/{version}/bin/python", f"python{version}")
                                                   for version in versions))}
         pathlib.Path("work.py").write_text(PYTHON_FRAMES, encoding="utf-8")
         loops = {"seventy": {6, 7}, "twenty": {13, 14}, "ten": {18, 19}}
@@ -457,7 +463,7 @@ class Stacks(place.Case):
         room = os.environ.get("RESMON_PYTHONS", "")
         pathlib.Path("grow.py").write_text(PYTHON_GROWTH, encoding="utf-8")
         for version in ("3.9", "3.10", "3.11", "3.12", "3.13", "3.14", "3.15"):
-            python = tool(f"{room}/{version}/bin/python", f"python{version}")
+            python = interpreter(f"{room}/{version}/bin/python", f"python{version}")
             if not python:
                 continue
             with self.subTest(python=python):

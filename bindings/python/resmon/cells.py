@@ -2,8 +2,6 @@
 """Names and sources of notebook cells, for stacks: a cell's code has a made-up file, and is shown as "In [7]"."""
 from __future__ import annotations
 
-import linecache
-import re
 import sys
 
 from ._library import lib
@@ -29,6 +27,8 @@ def _name_cell(file, number, source):
 
 
 def _name_earlier(shell):
+    import linecache  # IPython has loaded both
+    import re
     numbers = dict(getattr(shell.compile, "_filename_map", {}))  # IPython 8
     for file, entry in list(linecache.cache.items()):
         old = re.match(r"<ipython-input-(\d+)-", file)

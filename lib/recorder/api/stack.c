@@ -37,6 +37,7 @@ static resmon_status check(const resmon_run *run, const char *what, size_t index
 
 resmon_status resmon_name_source(const char *file, const char *name, const char *text)
 {
+    RM_KEEP_ERRNO;
     bool is_good = file != NULL && name != NULL && file[0] != '\0' && name[0] != '\0';
     for (const char *at = is_good ? name : ""; *at != '\0'; at++) {
         is_good = is_good && (unsigned char)*at >= ' ';

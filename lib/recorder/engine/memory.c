@@ -33,10 +33,10 @@
 #define SITES       1024
 #define STACKS      8192
 
-/* For other processes, all processes that they start, and the names of their code; and for Python,
- * whose frames are names. */
-#define NAMED_STACKS 32768
-#define STACK_TEXTS  1048576
+/* For other processes: all processes that they start, and the names of their code.  Names, and more
+ * stacks, are also for Python, whose frames are lines. */
+#define OUTSIDE_STACKS 32768
+#define STACK_TEXTS    1048576
 
 /* ---- its size --------------------------------------------------------------------------- */
 
@@ -94,7 +94,8 @@ static struct rm_block_sizes sizes_of(const struct rm_options *options,
         .tags = options->values.tags,
         .fact_bytes = FACT_BYTES + label_bytes(&options->values),
         .stacks = options->values.stacks == 0 ? (has_each ? 1 : 0)
-                  : has_names                 ? NAMED_STACKS
+                  : !is_self                  ? OUTSIDE_STACKS
+                  : has_names                 ? 2 * STACKS
                                               : STACKS,
         .processes = has_each ? RM_PROCESS_ROWS : 0,
         .stack_texts = options->values.stacks != 0 && has_names ? STACK_TEXTS : 0,

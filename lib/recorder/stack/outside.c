@@ -105,22 +105,9 @@ static bool read_word(const void *context, uint64_t address, uint64_t *ret_word)
 
 /* ---- names ------------------------------------------------------------------------------- */
 
-/* "py::work:/home/me/train.py" is a name of Python (Python/perf_trampoline.c). */
+/* Of code that CPython makes for each function with -X perf: "py::work:/home/me/train.py"
+ * (Python/perf_trampoline.c).  It belongs to the interpreter. */
 #define PYTHON "py::"
-
-static uint64_t name_made_code(struct rm_outside *outside, const char *name)
-{
-    char text[NAME_BYTES];
-    const size_t before = sizeof PYTHON - 1;
-    const char *file = strncmp(name, PYTHON, before) == 0 ? strchr(name + before, ':') : NULL;
-    if (file != NULL) {
-        name += before;
-        (void)snprintf(text, sizeof text, "%.*s\t%s", (int)(file - name), name, file + 1);
-    } else {
-        (void)rm_text_set(text, sizeof text, name);
-    }
-    return rm_stack_writer_name(outside->writer, text);
-}
 
 /* Finds the name of generated code, if the process has written it. */
 static bool find_made(struct rm_outside *outside, struct rm_space *space, uint64_t address,
@@ -144,7 +131,7 @@ static uint64_t name_of_made(struct rm_outside *outside, struct rm_space *space,
 {
     struct rm_perf_map_entry entry;
     return find_made(outside, space, address, &entry)
-               ? name_made_code(outside, entry.name)
+               ? rm_stack_writer_name(outside->writer, entry.name)
                : rm_stack_writer_name(outside->writer, "[unknown]");
 }
 
@@ -232,7 +219,7 @@ static void add_sample(struct rm_outside *outside, struct rm_space *space,
     uint64_t addresses[RM_STACK_DEPTH + 1];
     struct place place = {outside, space};
     const struct rm_view_memory memory = {read_word, &place};
-    const struct rm_unwind_foreign foreign = {find_table, is_trampoline, &place, outside->cache};
+    const struct rm_unwind_foreign foreign = {find_table, &place, outside->cache};
     outside->follower.unwind.foreign = &foreign;
     outside->follower.wants_registers = rm_python_frames_are_in(&outside->python, space);
     const struct rm_followed *followed =

@@ -233,44 +233,6 @@ static int copy_step(void *argument, void *state, size_t bytes, unw_word_t start
     return -1;
 }
 
-#if defined(__x86_64__)
-/* The pushed word may be the frame pointer, which then points to it. */
-static int leave_trampoline(struct rm_unwind *unwind, unw_cursor_t *cursor)
-{
-    uint64_t registers[RM_PERF_REGISTERS] = {0};
-    for (int i = 0; i < RM_PERF_REGISTERS; i++) {
-        unw_word_t value = 0;
-        (void)libunwind.get_reg(cursor, i, &value);
-        registers[i] = value;
-    }
-    uint64_t stack = registers[UNW_X86_64_RSP];
-    uint64_t word, caller;
-    if (!rm_view_word(&unwind->view, stack, &word) ||
-        !rm_view_word(&unwind->view, stack + 8, &caller) || caller == 0) {
-        return -UNW_EINVAL;
-    }
-    registers[UNW_X86_64_RBP] =
-        registers[UNW_X86_64_RBP] == stack ? word : registers[UNW_X86_64_RBP];
-    registers[UNW_X86_64_RSP] = stack + 16;
-    registers[UNW_X86_64_RIP] = caller;
-    rm_view_move(&unwind->view, registers);
-    return libunwind.init_remote(cursor, space, unwind) == 0 ? 1 : -UNW_EINVAL;
-}
-#else
-static int leave_trampoline(struct rm_unwind *unwind, unw_cursor_t *cursor)
-{
-    (void)unwind;
-    return libunwind.step(cursor);
-}
-#endif
-
-static int step_without_table(struct rm_unwind *unwind, unw_cursor_t *cursor, uint64_t address)
-{
-    const struct rm_unwind_foreign *foreign = unwind->foreign;
-    return foreign->is_trampoline(foreign->context, address) ? leave_trampoline(unwind, cursor)
-                                                             : libunwind.step(cursor);
-}
-
 /*
  * Steps to the caller.  libunwind's own step looks the table up, runs its program, and has a
  * cache whose lock costs two system calls per frame; our cache has the same rows.  For code
@@ -282,7 +244,7 @@ static int step_from(struct rm_unwind *unwind, unw_cursor_t *cursor, uint64_t ad
     struct rm_unwind_cache *cache =
         unwind->code != NULL ? unwind->code->cache : unwind->foreign->cache;
     if (unwind->code == NULL && !find_table(unwind, address, &table)) {
-        return step_without_table(unwind, cursor, address);
+        return libunwind.step(cursor);
     }
     address = table.moved;
     void *step = cache != NULL ? rm_unwind_cache_find(cache, address) : NULL;

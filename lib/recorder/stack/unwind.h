@@ -28,9 +28,6 @@ struct rm_unwind_table {
 /* Code of another process. */
 struct rm_unwind_foreign {
     bool (*find)(const void *context, uint64_t address, struct rm_unwind_table *ret_table);
-    /* Whether the address is in code without a table that pushes at most the frame pointer, and
-     * calls: Python's trampolines, one per function (Python/asm_trampoline.S). */
-    bool (*is_trampoline)(const void *context, uint64_t address);
     const void *context;
     struct rm_unwind_cache *cache; /* unwind cache by `moved` addresses; NULL: none */
 };

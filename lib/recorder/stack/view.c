@@ -173,9 +173,7 @@ bool rm_view_register(const struct rm_view *view, uint64_t number, uint64_t *ret
     if (number >= RM_ARRAY_LEN(of_sample)) {
         return false;
     }
-    if (view->is_elsewhere) {
-        *ret_value = view->elsewhere[number];
-    } else if (view->start.context != NULL) {
+    if (view->start.context != NULL) {
         *ret_value = in_context(view->start.context, (size_t)number);
     } else {
         *ret_value = view->start.sample->registers[of_sample[number]];
@@ -205,7 +203,7 @@ void rm_view_begin(struct rm_view *view, const struct rm_view_start *start)
 {
     view->start = *start;
     view->is_short = false;
-    view->is_elsewhere = false;
+
     for (uint32_t i = 0; i < RM_VIEW_WINDOWS; i++) {
         view->windows[i].start = 0;
     }
@@ -215,16 +213,6 @@ void rm_view_begin(struct rm_view *view, const struct rm_view_start *start)
     if (start->log != NULL) {
         start->log->is_whole = true;
         start->log->count = 0;
-    }
-}
-
-/* The log does not record how these registers were computed. */
-void rm_view_move(struct rm_view *view, const uint64_t registers[RM_PERF_REGISTERS])
-{
-    memcpy(view->elsewhere, registers, sizeof(uint64_t) * RM_PERF_REGISTERS);
-    view->is_elsewhere = true;
-    if (view->start.log != NULL) {
-        view->start.log->is_whole = false;
     }
 }
 

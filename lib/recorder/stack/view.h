@@ -52,8 +52,7 @@ struct rm_view {
     struct rm_view_start start;
     uint64_t stack_address; /* of the sample */
     bool is_short;          /* more of the stack was needed than the sample has */
-    bool is_elsewhere;      /* a caller's registers replace the sample's */
-    uint64_t elsewhere[RM_PERF_REGISTERS + 1]; /* by DWARF register numbers */
+
     uint32_t latest, next;
     struct rm_view_window windows[RM_VIEW_WINDOWS];
 };
@@ -68,9 +67,6 @@ bool rm_view_word(struct rm_view *view, uint64_t address, uint64_t *ret_word);
 
 /** Reads a register by its DWARF number. */
 bool rm_view_register(const struct rm_view *view, uint64_t number, uint64_t *ret_value);
-
-/** Replaces the registers, by DWARF numbers: unwinding continues at a caller. */
-void rm_view_move(struct rm_view *view, const uint64_t registers[RM_PERF_REGISTERS]);
 
 /** Current instruction of the thread. */
 uint64_t rm_view_instruction(const struct rm_view *view);
