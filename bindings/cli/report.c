@@ -8,6 +8,7 @@
 
 #include <resmon/merge.h>
 #include <resmon/report.h>
+#include <resmon/stack.h>
 
 #include "arguments.h"
 #include "output.h"
@@ -29,10 +30,22 @@ static char *text_of(const struct cli_arguments *arguments, const resmon_run *ru
     return cli_check(arguments->command->name, status) ? text : NULL;
 }
 
+/* Stacks of one kind of functions, if that is wanted. */
+static void choose_frames(const struct cli_arguments *arguments, resmon_run *run)
+{
+    if (cli_has(arguments, "python") || cli_has(arguments, "native")) {
+        (void)resmon_run_keep_frames(run, cli_has(arguments, "python") ? RESMON_FRAMES_PYTHON
+                                                                       : RESMON_FRAMES_NATIVE);
+    }
+}
+
 static bool report_one(const struct cli_arguments *arguments, const char *path, double width,
                        FILE *to)
 {
     resmon_run *run = cli_output_load(arguments->command->name, path);
+    if (run != NULL) {
+        choose_frames(arguments, run);
+    }
     char *text = run != NULL ? text_of(arguments, run, width) : NULL;
     bool is_there = text != NULL && fputs(text, to) >= 0;
     resmon_text_free(text);
@@ -77,6 +90,9 @@ static bool write_page(const struct cli_arguments *arguments, const char *path, 
     if (runs == NULL) {
         return false;
     }
+    for (size_t i = 0; i < count; i++) {
+        choose_frames(arguments, runs[i]);
+    }
     bool is_well = cli_check(
         "report", resmon_report_save((const resmon_run *const *)runs, count, &options, path));
     cli_output_free_all(runs, count);
@@ -112,6 +128,17 @@ static bool may_plot(const struct cli_arguments *arguments, const char *output)
     return true;
 }
 
+/* Whether the output can have the frames that are wanted. */
+static bool may_choose(const struct cli_arguments *arguments, const char *output)
+{
+    bool chooses = cli_has(arguments, "python") || cli_has(arguments, "native");
+    if (chooses && output != NULL && cli_python_shows(output)) {
+        cli_say("report", "--python and --native are for text, Markdown and HTML");
+        return false;
+    }
+    return true;
+}
+
 int cli_report(const struct cli_arguments *arguments)
 {
     static const char *const endings[] = {".html", ".htm", ".md",  ".markdown", ".txt",
@@ -122,7 +149,8 @@ int cli_report(const struct cli_arguments *arguments)
         !cli_number(arguments, "width", RESMON_REPORT_LEAST_WIDTH, 1000, &width)) {
         return cli_wrong(arguments->command);
     }
-    if (!cli_output_may_end(arguments, endings) || !may_plot(arguments, output)) {
+    if (!cli_output_may_end(arguments, endings) || !may_plot(arguments, output) ||
+        !may_choose(arguments, output)) {
         return CLI_USAGE;
     }
     if (output != NULL) {

@@ -132,6 +132,19 @@ RESMON_BEGIN_DECLS
 RESMON_API resmon_status resmon_stack_interval(double weight, double error, double most,
                                                double *ret_low, double *ret_high);
 
+#define RESMON_FRAMES_PYTHON 1 /**< functions of Python */
+#define RESMON_FRAMES_NATIVE 2 /**< functions of compiled code */
+
+/**
+ * Leaves frames of one kind in the stacks of a run, for everything that is made of it afterwards.
+ * With RESMON_FRAMES_PYTHON, the time and the memory of compiled code are those of the line of
+ * Python that called it.  A stack without any frame of the kind, as of a thread of a BLAS, stays as
+ * it is; so do the names of processes.  Weights do not change.
+ * RESMON_EINVAL: `run` is NULL, or another kind.  The run must not be in use by other threads.
+ * Since 0.1.
+ */
+RESMON_API resmon_status resmon_run_keep_frames(resmon_run *run, int32_t kind);
+
 /**
  * Names code that is in no file, and keeps its text for tables by line.
  * For Python that is compiled at run time under a made-up file name, as cells of notebooks are:

@@ -109,6 +109,7 @@ static resmon_line_site line = {__FILE__, "test", 3, 0, 0};
       (void)resmon_run_get_stack_info(it.run, 0, OUT(resmon_run_stack_info)))                      \
     R(resmon_stack_interval,                                                                       \
       (void)resmon_stack_interval(1.0, 0.5, 2.0, &(double){0}, &(double){0}))                      \
+    R(resmon_run_keep_frames, (void)resmon_run_keep_frames(it.run, 3))                             \
     R(resmon_name_source, (void)resmon_name_source("/cell.py", "In [1]", "1"))                     \
     R(resmon_run_stack_loss, (void)resmon_run_stack_loss(it.run, 0, &(uint64_t){0}))               \
     R(resmon_run_peak_stack_count, (void)resmon_run_peak_stack_count(it.run))                      \

@@ -12,6 +12,7 @@ import pytest
 from conftest import child_environment
 
 import resmon
+from resmon._library import lib
 
 PLACES = {"function": [1, 2, 3, 0], "file": [4, 4, 0, 0], "line": [40, 12, 0, 0], "inlined": [0, 0, 0, 0],
           "module": [0, 0, 1, -1], "address": ["0x401000", "0x402000", "0x7f0000001234", "0x10"]}
@@ -106,6 +107,22 @@ def test_sources(profiled):
             resmon.parse(json.dumps(dict(document, profile=dict(document["profile"], sources=wrong)))).lines("load")
         except resmon.Error as error:
             assert "profile.sources" in str(error)
+
+
+def test_frames_of_one_kind(profiled):
+    """resmon_run_keep_frames(): a stack keeps frames of the kind, if it has any."""
+    document = profiled.document()
+    profile = json.loads(json.dumps(document["profile"]))
+    profile["places"]["module"] = [-1, -1, 1, -1]  # main and load are of Python, memset is of libc
+    mixed = json.dumps(dict(document, profile=profile))
+    for kind, expected in ((1, [["main"], ["load", "main"], [""]]), (2, [["main"], ["memset"], [""]])):
+        run = resmon.parse(mixed)
+        lib.run_keep_frames(run, kind)
+        assert [[frame.function for frame in stack.frames] for stack in run.stacks] == expected
+        assert [stack.weights for stack in run.stacks] == [stack.weights for stack in profiled.stacks]
+    assert [one.name for one in run.functions("memory")] == ["memset"]
+    with pytest.raises(resmon.ArgumentError, match="kind 3"):
+        lib.run_keep_frames(resmon.parse(mixed), 3)
 
 
 def test_peak(profiled):

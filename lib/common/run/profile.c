@@ -260,3 +260,39 @@ void rm_place_name(const struct rm_run_profile *profile, const struct rm_run_pla
         (void)snprintf(name, RM_PLACE_NAME_BYTES, "0x%llx", (unsigned long long)place->address);
     }
 }
+
+/* ---- one kind of frames ------------------------------------------------------------------ */
+
+/* Code with a name and a file, and in no module.  Names in brackets belong to both. */
+static bool is_kept(const struct rm_run_place *place, bool keeps_python)
+{
+    bool is_python = place->module < 0 && place->file[0] != '\0';
+    return is_python == keeps_python || (place->module < 0 && place->function[0] == '[');
+}
+
+static void keep(struct rm_run_profile *profile, size_t first, uint32_t *depth, bool keeps_python)
+{
+    uint32_t *frames = &profile->frames[first];
+    bool has_any = false;
+    for (uint32_t i = 0; i < *depth; i++) {
+        const struct rm_run_place *place = &profile->places[frames[i]];
+        has_any = has_any || (is_kept(place, keeps_python) && place->function[0] != '[');
+    }
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < *depth && has_any; i++) {
+        frames[count] = frames[i];
+        count += is_kept(&profile->places[frames[i]], keeps_python) ? 1 : 0;
+    }
+    *depth = has_any ? count : *depth;
+}
+
+void rm_profile_keep(struct rm_run_profile *profile, bool keeps_python)
+{
+    for (size_t i = 0; i < profile->stack_count; i++) {
+        keep(profile, profile->stacks[i].first, &profile->stacks[i].depth, keeps_python);
+    }
+    for (size_t i = 0; i < profile->peak.stack_count; i++) {
+        struct rm_run_peak_stack *stack = &profile->peak.stacks[i];
+        keep(profile, stack->first, &stack->depth, keeps_python);
+    }
+}

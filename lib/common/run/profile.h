@@ -117,6 +117,9 @@ RM_SHARED bool rm_profile_add_reason(struct rm_run_profile *profile, struct rm_a
 RM_SHARED void rm_profile_leave_names_out(struct rm_run_profile *profile, struct rm_arena *arena,
                                           const char *why);
 
+/** Leaves frames of Python, or the others, in stacks that have any. */
+void rm_profile_keep(struct rm_run_profile *profile, bool keeps_python);
+
 /** An empty profile. */
 struct rm_run_profile rm_profile_none(void);
 

@@ -33,6 +33,16 @@ static resmon_status check(const resmon_run *run, const char *what, size_t index
                : rm_error(RESMON_ENOENT, "there is no %s %zu: there are %zu", what, index, count);
 }
 
+resmon_status resmon_run_keep_frames(resmon_run *run, int32_t kind)
+{
+    if (run == NULL || (kind != RESMON_FRAMES_PYTHON && kind != RESMON_FRAMES_NATIVE)) {
+        return run == NULL ? null_run()
+                           : rm_error(RESMON_EINVAL, "resmon_run_keep_frames: kind %d", kind);
+    }
+    rm_profile_keep(&run->profile, kind == RESMON_FRAMES_PYTHON);
+    return RESMON_OK;
+}
+
 /* ---- sources ---------------------------------------------------------------------------- */
 
 resmon_status resmon_name_source(const char *file, const char *name, const char *text)
