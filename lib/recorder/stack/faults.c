@@ -284,7 +284,7 @@ static void take_fault(struct draining *draining, const struct rm_perf_record *f
     struct rm_slot_sample *sample = &work.latest.sample;
     const struct rm_code *code = rm_code_now();
     work.follower.unwind.code = code;
-    work.follower.wants_registers = faults->signal != 0;
+    work.follower.wants_registers = draining->source->ring.signal != 0;
     const struct rm_followed *followed = rm_follow(&work.follower, fault, code->number, NULL);
     *sample = (struct rm_slot_sample){
         .cause = RM_SAMPLE_FAULT,
@@ -295,7 +295,7 @@ static void take_fault(struct draining *draining, const struct rm_perf_record *f
         .faults = fault->faults > accounted ? fault->faults - accounted : 0,
         .address = fault->address,
         .page_bytes = fault->page_bytes,
-        .has_stacks = followed->has_registers && faults->signal != 0,
+        .has_stacks = followed->has_registers && draining->source->ring.signal != 0,
         .t_ns = fault->t_ns,
         .stack = rm_view_stack(fault),
         .instruction = followed->addresses[0],
@@ -389,7 +389,7 @@ static void look_closely(struct rm_faults *faults, bool is_fine)
 }
 
 /* A program that touches fresh memory all the time has a fault each 0.1 to 3 us, and a signal takes
- * 20 to 40 us: they are at most some thousandths of the time. */
+ * 20 to 40 us: they are at most some hundredths of the time. */
 #define PACE_NS        (4 * RM_NS_PER_MS)
 #define MOST_A_SECOND  1000U
 #define MOST_DOUBLINGS 6U

@@ -32,7 +32,8 @@ struct rm_interpreter_process {
 bool rm_interpreter_find(struct rm_interpreter **interpreter,
                          const struct rm_interpreter_process *process);
 
-/** The same for this process; `modules`: its mapped code. */
+/** Finds the interpreter of this process, and makes `*interpreter` when there is one; `modules`:
+ * the mapped code of the process.  True: it can be read. */
 bool rm_interpreter_find_own(struct rm_interpreter **interpreter, const struct rm_modules *modules);
 
 /** Whether this process has an interpreter, as far as it is known without a list of modules. */

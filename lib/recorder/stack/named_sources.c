@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/compiler.h"
 #include "base/fork.h"
 #include "base/status.h"
 
@@ -90,7 +91,8 @@ resmon_status rm_named_source_add(const char *file, const char *name, const char
     rm_fork_lock(&lock);
     struct source *row = find(file);
     if (row == NULL) {
-        row = &rows[added++ % MOST_SOURCES];
+        row = &rows[added % MOST_SOURCES];
+        RM_STORE_RELEASE(&added, added + 1);
     }
     struct source old = *row;
     *row = fresh;
@@ -103,6 +105,10 @@ uint64_t rm_named_source_value(struct rm_stack_writer *writer, const char *text,
 {
     char named[NAME_BYTES];
     const char *tab = strchr(text, '\t');
+    *ret_is_named = false;
+    if (RM_LOAD_ACQUIRE(&added) == 0) { /* nor is the lock held during forks yet */
+        return rm_stack_writer_name(writer, text);
+    }
     rm_fork_lock(&lock);
     const struct source *row = tab != NULL ? find(tab + 1) : NULL;
     *ret_is_named = row != NULL;

@@ -454,6 +454,7 @@ static void look_for_python(struct rm_stack_round *round)
     const char *why = NULL;
     if (round->terms.block.header->sizes.stack_texts > 0) {
         why = rm_stack_sampler_find_python();
+        why = why == NULL && !round->terms.wants_signal ? "the program uses the signal" : why;
     } else if (rm_interpreter_is_here()) {
         why = "it was loaded after the monitor had started";
     }

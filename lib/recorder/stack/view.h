@@ -74,7 +74,8 @@ uint64_t rm_view_instruction(const struct rm_view *view);
 /** Stack pointer of a sample. */
 uint64_t rm_view_stack(const struct rm_perf_record *sample);
 
-/** The same of a thread in its signal handler. */
+/** Stack pointer and current instruction of a thread in its signal handler; `context`: ucontext_t.
+ */
 uint64_t rm_view_stack_in(const void *context);
 uint64_t rm_view_instruction_in(const void *context);
 
