@@ -105,19 +105,28 @@ static inline void image_free(struct python_image *image)
     }
 }
 
-static inline bool image_read_piece(const struct python_image *image,
-                                    const struct rm_python_piece *piece)
+/* The content at an address; NULL: not readable. */
+static inline unsigned char *image_at(const struct python_image *image, uint64_t address,
+                                      size_t bytes)
 {
     for (size_t i = 0; i < image->part_count; i++) {
         const struct image_part *part = &image->parts[i];
-        uint64_t at = piece->address - part->address;
-        if (piece->address >= part->address && at < part->bytes &&
-            piece->bytes <= part->bytes - at) {
-            memcpy(piece->target, part->content + at, piece->bytes);
-            return true;
+        uint64_t at = address - part->address;
+        if (address >= part->address && at < part->bytes && bytes <= part->bytes - at) {
+            return part->content + at;
         }
     }
-    return false;
+    return NULL;
+}
+
+static inline bool image_read_piece(const struct python_image *image,
+                                    const struct rm_python_piece *piece)
+{
+    const unsigned char *content = image_at(image, piece->address, piece->bytes);
+    if (content != NULL) {
+        memcpy(piece->target, content, piece->bytes);
+    }
+    return content != NULL;
 }
 
 /* For struct rm_python_memory. */

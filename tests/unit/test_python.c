@@ -130,6 +130,33 @@ TEST(a_reading_that_fails_gives_no_wrong_stack)
     }
 }
 
+/* A search that fails at another frame has checked none. */
+TEST(memory_that_has_new_code_has_no_old_name)
+{
+    for (size_t i = 0; i < sizeof names / sizeof *names; i += 2) {
+        load(names[i]);
+        open_image();
+        assert_int_equal(take(), RM_PYTHON_READ);
+        uint64_t both[] = {walk.frames[0].code, walk.frames[stack.depth - 1].code};
+        struct rm_python_code *found[2];
+        char other[512];
+        (void)snprintf(other, sizeof other, "%s", stack.frames[stack.depth - 1].code->text);
+        assert_string_not_equal(stack.frames[0].code->text, other);
+        unsigned char *code = image_at(&image, both[0], python.layout.code_bytes);
+        const unsigned char *outer = image_at(&image, both[1], python.layout.code_bytes);
+        assert_true(code != NULL && outer != NULL);
+        memcpy(code + python.layout.code_name, outer + python.layout.code_name, 8);
+        memcpy(code + python.layout.code_file, outer + python.layout.code_file, 8);
+        codes.now_ns = 20000000;
+        both[1] = image.runtime + 1; /* no code object */
+        assert_false(rm_python_codes_find(&codes, &python.memory, &python.layout, both, 2, found));
+        codes.now_ns += 1000;
+        assert_true(rm_python_codes_find(&codes, &python.memory, &python.layout, both, 1, found));
+        assert_string_equal(found[0]->text, other);
+        close_image();
+    }
+}
+
 /* Clears or fills each word that is not zero, one after the other. */
 TEST(damaged_memory_does_no_harm)
 {

@@ -256,6 +256,14 @@ static bool check(struct rm_python_codes *codes, const struct rm_python_memory *
     return true;
 }
 
+/* They are checked at the next search. */
+static void leave_due(struct rm_python_codes *codes, const uint32_t *due, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        codes->rows[due[i]].checked_ns = 0;
+    }
+}
+
 bool rm_python_codes_find(struct rm_python_codes *codes, const struct rm_python_memory *memory,
                           const struct rm_python_layout *layout, const uint64_t *addresses,
                           size_t count, struct rm_python_code **ret_codes)
@@ -278,6 +286,7 @@ bool rm_python_codes_find(struct rm_python_codes *codes, const struct rm_python_
         }
         if ((due_count == RM_ARRAY_LEN(due) || i + 1 == count) &&
             !check(codes, memory, layout, due, due_count)) {
+            leave_due(codes, due, due_count);
             return false;
         }
         due_count = due_count == RM_ARRAY_LEN(due) ? 0 : due_count;
