@@ -27,8 +27,7 @@ TYPES = {
     "SMALL": ("int32_t ", 4, COUNT),
     "NUMBER": ("double ", 8, UNKNOWN),
     "NUMBERS4": ("double ", 8, {"type": "array", "items": UNKNOWN, "minItems": 4, "maxItems": 4}),
-    "NUMBERS3": ("double ", 8, None),
-    "COUNTS3": ("uint64_t ", 8, None),
+    "COUNTS4": ("uint64_t ", 8, None),
     "ESTIMATE": ("resmon_estimate ", 8, UNKNOWN),
     "ESTIMATES": ("const resmon_estimate *", 8, {"type": "array", "maxItems": 8, "items": UNKNOWN}),
     "TIME": ("int64_t ", 8, {"type": "string", "pattern": r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{9}Z$"}),
@@ -36,7 +35,7 @@ TYPES = {
     "ADDRESS": ("uint64_t ", 8, {"type": "string", "pattern": "^0x[0-9a-f]{1,16}$"}),
     "STATUS": ("resmon_status ", 4, {"type": "string", "pattern": "^RESMON_[A-Z0-9]+$"}),
 }
-LENGTHS = {"NUMBERS4": "[4]", "NUMBERS3": "[3]", "COUNTS3": "[3]"}
+LENGTHS = {"NUMBERS4": "[4]", "COUNTS4": "[4]"}
 
 # Units that the name of a member says already.
 ENDINGS = {"ns": "_ns", "B": "_bytes", "J": "_j", "s": "_s", "kWh": "_kwh", "g": "_gco2eq", "l": "_l", "g/kWh": "_per_kwh",

@@ -719,12 +719,12 @@ typedef struct resmon_run_stack {
     /** 1: outer frames are missing */
     uint64_t is_cut;
     /** number of samples, by RESMON_STACK_* */
-    uint64_t samples[3];
-    /** weight, by RESMON_STACK_*: ns, B, B */
-    double weight[3];
+    uint64_t samples[4];
+    /** weight, by RESMON_STACK_*: ns, B, B, B */
+    double weight[4];
     /** standard error of weight from sampling: square root of the sum of w^2 (1 - 1/k) over samples
      * of weight w, one in k (Horvitz and Thompson); squares of stacks can be summed */
-    double error[3];
+    double error[4];
 } resmon_run_stack;
 
 /** One frame of a stack.  Since 0.1. */

@@ -48,6 +48,11 @@
  * - Faults inside system calls (read() into fresh memory) are sampled if the process may observe
  *   the kernel (root, CAP_PERFMON, paranoid 1).  resmon_run_stack_info.total includes them in any
  *   case, also pages without a fault (MAP_POPULATE, mlock(2)).
+ * - What is still there (RESMON_STACK_RESIDENT): each 0.1 seconds or less often, so that it takes
+ * at most a hundredth of a CPU, /proc/PID/pagemap is read for the sampled pages.  Memory that was
+ *   given back to the kernel no longer counts; where it came again, it belongs to the stack that
+ *   touched it later.  A process that has ended has what was there at the last look.  Memory that
+ *   an allocator keeps for its next use is still there.
  * - If the RSS of a kind rose but no sample was taken, its status is not RESMON_OK.
  *
  * Peak.  Stacks of all threads are taken if the RSS exceeds the previous peak by a tenth and by
@@ -108,9 +113,10 @@ RESMON_BEGIN_DECLS
 #define RESMON_STACKS_ALL    UINT64_C(7) /**< all of these */
 
 /* Kinds of stacks: the unit of their weight. */
-#define RESMON_STACK_CPU    0 /**< ns of CPU time */
-#define RESMON_STACK_MEMORY 1 /**< B of the process's own new pages */
-#define RESMON_STACK_FILE   2 /**< B of new pages of mapped files */
+#define RESMON_STACK_CPU      0 /**< ns of CPU time */
+#define RESMON_STACK_MEMORY   1 /**< B of the process's own new pages */
+#define RESMON_STACK_FILE     2 /**< B of new pages of mapped files */
+#define RESMON_STACK_RESIDENT 3 /**< B of MEMORY that is still there, at the latest look */
 
 /* Losses: samples that are missing or incomplete, all kinds together. */
 #define RESMON_STACK_LOSS_RING_FULL   0 /**< lost: a ring was full */
@@ -206,9 +212,9 @@ RESMON_API resmon_status resmon_run_save_folded(const resmon_run *run, int32_t k
 /**
  * Writes all stacks for pprof (which speedscope.app opens, too), atomically: profile.proto in gzip.
  * Sample types, in this order: samples/count (of CPU time; of memory if CPU time was not sampled),
- * cpu/nanoseconds, memory/bytes, file/bytes.  The label "scope" is the call path of the innermost
- * scope.  RESMON_ENOENT: the run has no stacks; RESMON_ENOTSUP: this build has no zlib; other
- * errors as resmon_run_save_folded(). Thread class: any thread.  Since 0.1.
+ * cpu/nanoseconds, memory/bytes, file/bytes, resident/bytes.  The label "scope" is the call path of
+ * the innermost scope.  RESMON_ENOENT: the run has no stacks; RESMON_ENOTSUP: this build has no
+ * zlib; other errors as resmon_run_save_folded(). Thread class: any thread.  Since 0.1.
  */
 RESMON_API resmon_status resmon_run_save_pprof(const resmon_run *run, const char *path);
 

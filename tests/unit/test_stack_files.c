@@ -195,7 +195,7 @@ TEST(other_kinds_and_places)
     assert_ok(resmon_run_save_folded(run, RESMON_STACK_FILE, path_of("f")));
     (void)read_text("f");
     assert_string_equal(text, "(cut);libc.so.6 4\n");
-    assert_status(RESMON_EINVAL, resmon_run_save_folded(run, 3, path_of("f")));
+    assert_status(RESMON_EINVAL, resmon_run_save_folded(run, 4, path_of("f")));
     assert_status(RESMON_EINVAL, resmon_run_save_folded(run, 0, NULL));
     assert_status(RESMON_ENOENT, resmon_run_save_folded(run, 0, "/nowhere/p"));
     assert_status(RESMON_ENOENT, resmon_run_save_pprof(run, "/nowhere/p"));
@@ -234,7 +234,7 @@ TEST(sink)
     stacks.kind = RESMON_STACK_MEMORY;
     assert_status(RESMON_EINVAL, resmon_monitor_add_stacks(monitor, &stacks));
     stacks.format = RESMON_STACKS_FOLDED;
-    stacks.kind = 3;
+    stacks.kind = 4;
     assert_status(RESMON_EINVAL, resmon_monitor_add_stacks(monitor, &stacks));
     stacks.kind = RESMON_STACK_FILE;
     stacks.path = NULL;
@@ -248,6 +248,7 @@ TEST(sink)
     } rows[] = {{RESMON_STACKS_FOLDED, RESMON_STACK_CPU, "folded"},
                 {RESMON_STACKS_FOLDED, RESMON_STACK_MEMORY, "folded_memory"},
                 {RESMON_STACKS_FOLDED, RESMON_STACK_FILE, "folded_file"},
+                {RESMON_STACKS_FOLDED, RESMON_STACK_RESIDENT, "folded_resident"},
                 {RESMON_STACKS_PPROF, 0, "pprof"}};
     for (size_t i = 0; i < RM_ARRAY_LEN(rows); i++) {
         resmon_sink_info info = {.struct_size = sizeof info};
@@ -309,7 +310,7 @@ TEST(accessors)
     assert_status(RESMON_ENOENT, resmon_run_get_frame(run, MADE_STACKS, 0, &frame));
     assert_ok(resmon_run_get_frame(run, 4, 0, &frame));
     assert_string_equal(frame.module, "");
-    assert_status(RESMON_EINVAL, resmon_run_get_stack_info(run, 3, &info));
+    assert_status(RESMON_EINVAL, resmon_run_get_stack_info(run, 4, &info));
     assert_int_equal(resmon_run_peak_stack_count(run), 2);
     assert_ok(resmon_run_get_peak_stack(run, 0, &peak));
     assert_string_equal(peak.thread_name, "train");

@@ -66,6 +66,7 @@ class Options(TypedDict, total=False):
     folded: Sink | None
     folded_memory: Sink | None
     folded_file: Sink | None
+    folded_resident: Sink | None
     pprof: Sink | None
     # generated: end
 

@@ -151,6 +151,8 @@ class Monitor(Recorded):
     :param folded_memory: stacks of memory growth as lines for flamegraph.pl; its path, or a dict, also with interval
     :param folded_file: stacks at which pages of files became resident, as lines for flamegraph.pl; its path, or a
         dict, also with interval
+    :param folded_resident: stacks of memory that is still there at the end, as lines for flamegraph.pl; its path, or
+        a dict, also with interval
     :param pprof: stacks for go tool pprof, speedscope.app; its path, or a dict, also with interval
 
     .. generated: end

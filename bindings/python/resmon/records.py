@@ -136,7 +136,7 @@ class Stack(Record):
     """A stack with all its samples.
 
     ``frames`` are from the innermost outwards. ``samples``, ``weights`` (s, B, B) and their standard ``errors`` are
-    dicts by kind: "cpu", "memory", "file". ``scope`` is the path of the innermost open scope.
+    dicts by kind: "cpu", "memory", "file", "resident". ``scope`` is the path of the innermost open scope.
     """
 
     __slots__ = ("scope", "frames", "is_cut", "samples", "weights", "errors")
@@ -153,7 +153,7 @@ class StackInfo(_WithStatus, made.StackInfo):
 
     ``weight`` is the weight of all samples; its 95 % interval is ``low_weight`` to ``high_weight``. ``total`` is the
     use of the process in the same time: seconds of CPU time, or the growth in bytes of RssAnon ("memory") or of
-    RssFile and RssShmem ("file").
+    RssFile and RssShmem ("file"); "resident" is what is still there of "memory".
     """
 
     __slots__ = ("available",)

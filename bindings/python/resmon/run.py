@@ -221,7 +221,8 @@ class Recorded:
 
     @property
     def stack_info(self) -> dict[str, StackInfo]:
-        """A :class:`~resmon.records.StackInfo` for each kind of stacks: "cpu", "memory", "file".
+        """A :class:`~resmon.records.StackInfo` for each kind of stacks: "cpu", "memory", "file",
+        "resident".
 
         It has the number of samples, their weight with its 95 % interval, and the total: CPU time, or the growth of
         RssAnon or RssFile. If there are no stacks, it has the reason.
@@ -251,7 +252,7 @@ class Recorded:
     def functions(self, kind: str = "cpu") -> Functions:
         """Returns the CPU time or memory of each function, self and inclusive (:class:`~resmon.stacks.Functions`).
 
-        :param kind: "cpu" (s), "memory" or "file" (B)
+        :param kind: "cpu" (s), "memory", "file" or "resident" (B)
         """
         from .stacks import functions_of, kind_of
         kind_of(kind)
@@ -337,7 +338,7 @@ class Recorded:
 
         NotFoundError: the run has no stacks of this kind.
 
-        :param kind: "cpu" (microseconds), "memory" or "file" (KiB)
+        :param kind: "cpu" (microseconds), "memory", "file" or "resident" (KiB)
         """
         from .stacks import kind_of
         self.save(path, f"folded_{kind}" if kind_of(kind) else "folded")

@@ -51,8 +51,8 @@ def test_stacks(profiled):
     assert second.frames[1].line == 12 and second.frames[1].file == "/nowhere/train.c"
     assert second.frames[0].module == "/lib/libc.so.6" and not second.is_cut and third.is_cut
     assert second.frames[2] is first.frames[0]
-    assert second.samples == {"cpu": 3, "memory": 4, "file": 0}
-    assert second.weights == {"cpu": pytest.approx(0.3), "memory": 16384, "file": 0}
+    assert second.samples == {"cpu": 3, "memory": 4, "file": 0, "resident": 0}
+    assert second.weights == {"cpu": pytest.approx(0.3), "memory": 16384, "file": 0, "resident": 0}
     assert "memset < load < main" in repr(profiled.stacks)
     assert list(pickle.loads(pickle.dumps(profiled)).stacks) == list(profiled.stacks)
 

@@ -18,10 +18,20 @@
 
 #define TEXT_BYTES 4096
 
+/* Runs without stacks of memory, and those of older versions, lack the kind of memory that is still
+ * there. */
+static bool has_kind(const struct rm_run_profile *profile, size_t kind)
+{
+    return kind != RESMON_STACK_RESIDENT || profile->kinds[kind].status != RESMON_ESTATE;
+}
+
 static void put_kinds(struct rm_json_writer *writer, const struct resmon_run *run)
 {
     rm_json_open_object(writer, "kinds");
     for (size_t i = 0; i < RM_STACK_KINDS; i++) {
+        if (!has_kind(&run->profile, i)) {
+            continue;
+        }
         rm_record_put_object(writer, rm_stack_kind_names[i], RM_RECORD_stack_kind,
                              &run->profile.kinds[i], run);
     }
@@ -145,11 +155,14 @@ static void put_frames(struct rm_json_writer *writer, const struct rm_run_profil
     rm_json_close_array(writer);
 }
 
-static void put_weights(struct rm_json_writer *writer, const struct rm_weight_column *weight,
-                        struct rm_rows_of rows)
+static void put_weights(struct rm_json_writer *writer, const struct rm_run_profile *profile,
+                        const struct rm_weight_column *weight, struct rm_rows_of rows)
 {
     rm_json_open_object(writer, weight->key);
     for (size_t kind = 0; kind < RM_STACK_KINDS; kind++) {
+        if (!has_kind(profile, kind)) {
+            continue;
+        }
         struct rm_column_of column = weight->of;
         column.key = rm_stack_kind_names[kind];
         column.offset = (uint16_t)(column.offset + kind * column.bytes);
@@ -174,7 +187,7 @@ static void put_stacks(struct rm_json_writer *writer, const struct resmon_run *r
     }
     rm_json_close_array(writer);
     for (size_t i = 0; i < RM_WEIGHT_COLUMNS; i++) {
-        put_weights(writer, &rm_document_weights[i], rows);
+        put_weights(writer, profile, &rm_document_weights[i], rows);
     }
     rm_json_close_object(writer);
 }
@@ -436,7 +449,9 @@ static resmon_status read_weight(struct reader *reader, const struct rm_json *ob
         struct rm_column_of column = weight->of;
         column.key = rm_stack_kind_names[kind];
         column.offset = (uint16_t)(column.offset + kind * column.bytes);
-        status = rm_column_read(object, part, &column, rows);
+        if (has_kind(target, kind)) {
+            status = rm_column_read(object, part, &column, rows);
+        }
     }
     return status;
 }

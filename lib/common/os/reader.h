@@ -33,6 +33,7 @@ enum rm_reader_form {
     RM_READER_FOLDED_CPU,
     RM_READER_FOLDED_MEMORY,
     RM_READER_FOLDED_FILE,
+    RM_READER_FOLDED_RESIDENT,
 };
 
 /* The functions of the reader. */

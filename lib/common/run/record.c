@@ -135,7 +135,6 @@ static void clear_member(const struct rm_member *member, char *at)
         break;
     case RM_TYPE_NUMBER:
     case RM_TYPE_NUMBERS4:
-    case RM_TYPE_NUMBERS3:
     case RM_TYPE_ESTIMATE:
         memcpy(at, unknown, bytes_of[member->type]);
         break;

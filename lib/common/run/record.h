@@ -31,8 +31,7 @@ enum rm_record_name {
     ROW(SMALL, int32_t)                     \
     ROW(NUMBER, double)                     \
     ROW(NUMBERS4, double[4])                \
-    ROW(NUMBERS3, double[3])                \
-    ROW(COUNTS3, uint64_t[3])               \
+    ROW(COUNTS4, uint64_t[4])               \
     ROW(ESTIMATE, resmon_estimate)          \
     ROW(ESTIMATES, const resmon_estimate *) \
     ROW(TIME, int64_t)                      \

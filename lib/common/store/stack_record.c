@@ -19,5 +19,7 @@ const char *const rm_stack_loss_texts[RM_LOSS_COUNT] = {
     [RM_LOSS_MODULES] = "libraries past the first 1024: their functions have addresses only",
 };
 
-const char *const rm_stack_kind_names[RM_STACK_KINDS] = {
-    [RESMON_STACK_CPU] = "cpu", [RESMON_STACK_MEMORY] = "memory", [RESMON_STACK_FILE] = "file"};
+const char *const rm_stack_kind_names[RM_STACK_KINDS] = {[RESMON_STACK_CPU] = "cpu",
+                                                         [RESMON_STACK_MEMORY] = "memory",
+                                                         [RESMON_STACK_FILE] = "file",
+                                                         [RESMON_STACK_RESIDENT] = "resident"};

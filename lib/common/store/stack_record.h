@@ -13,7 +13,7 @@
 
 /* ---- kinds of stacks and of losses ------------------------------------------------------ */
 
-#define RM_STACK_KINDS 3 /* RESMON_STACK_CPU ... FILE */
+#define RM_STACK_KINDS 4 /* RESMON_STACK_CPU ... RESIDENT */
 
 /* Reasons why samples, or parts of samples, are missing. Each reason has a count. */
 enum rm_stack_loss {
@@ -30,7 +30,7 @@ enum rm_stack_loss {
 /** The name of each loss in documents ("ring_full"), and its text for users. */
 extern const char *const rm_stack_loss_names[RM_LOSS_COUNT];
 RM_SHARED extern const char *const rm_stack_loss_texts[RM_LOSS_COUNT];
-/** "cpu", "memory", "file". */
+/** "cpu", "memory", "file", "resident". */
 RM_SHARED extern const char *const rm_stack_kind_names[RM_STACK_KINDS];
 
 /* ---- records ---------------------------------------------------------------------------- */
@@ -78,7 +78,7 @@ struct rm_stack_entry {
     uint32_t node; /* where the stack ends: the innermost frame */
     uint32_t flags;
     uint64_t samples[RM_STACK_KINDS];
-    uint64_t weight[RM_STACK_KINDS]; /* ns, B, B */
+    uint64_t weight[RM_STACK_KINDS]; /* ns, B */
     double square[RM_STACK_KINDS];   /* of the weight's standard error */
 };
 

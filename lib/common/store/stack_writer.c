@@ -147,6 +147,11 @@ void rm_stack_entry_weigh(struct rm_stack_entry *entry, int32_t kind, uint64_t w
     rm_published_copy(&entry->square[kind], &sum, sizeof sum);
 }
 
+void rm_stack_entry_count(struct rm_stack_entry *entry, int32_t kind, uint64_t more)
+{
+    add_to(&entry->samples[kind], more);
+}
+
 struct rm_stack_entry *rm_stack_writer_add(struct rm_stack_writer *writer,
                                            const struct rm_stack_sample *sample)
 {
@@ -157,7 +162,7 @@ struct rm_stack_entry *rm_stack_writer_add(struct rm_stack_writer *writer,
         rm_stack_writer_lose(writer, RM_LOSS_ROOM, sample->count);
         return NULL;
     }
-    add_to(&entry->samples[sample->kind], sample->count);
+    rm_stack_entry_count(entry, sample->kind, sample->count);
     rm_stack_entry_weigh(entry, sample->kind, sample->weight, sample->square);
     return entry;
 }

@@ -55,6 +55,9 @@ uint64_t rm_stack_writer_name(struct rm_stack_writer *writer, const char *text);
 void rm_stack_entry_weigh(struct rm_stack_entry *entry, int32_t kind, uint64_t weight,
                           double square);
 
+/** Adds to the number of samples of an entry. */
+void rm_stack_entry_count(struct rm_stack_entry *entry, int32_t kind, uint64_t more);
+
 void rm_stack_writer_lose(struct rm_stack_writer *writer, enum rm_stack_loss loss, uint64_t count);
 
 /** Publishes the state of a kind of stacks. */

@@ -235,6 +235,8 @@ static resmon_status save(const resmon_run *run, enum rm_reader_form form, const
         return rm_folded_save(run, RESMON_STACK_MEMORY, path);
     case RM_READER_FOLDED_FILE:
         return rm_folded_save(run, RESMON_STACK_FILE, path);
+    case RM_READER_FOLDED_RESIDENT:
+        return rm_folded_save(run, RESMON_STACK_RESIDENT, path);
     default:
         return rm_view_save(path, &terms);
     }

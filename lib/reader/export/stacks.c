@@ -460,7 +460,7 @@ static bool is_taken(const struct resmon_run *run, int kind)
     return run->profile.kinds[kind].status == RESMON_OK;
 }
 
-/* Every file has the same four types of values, so that pprof can merge files. */
+/* Every file has the same types of values, so that pprof can merge files. */
 static void put_head(struct pprof *pprof)
 {
     const struct resmon_run *run = pprof->run;
@@ -473,6 +473,7 @@ static void put_head(struct pprof *pprof)
     put_value_type(pprof, PROFILE_SAMPLE_TYPE, "cpu", "nanoseconds");
     put_value_type(pprof, PROFILE_SAMPLE_TYPE, "memory", "bytes");
     put_value_type(pprof, PROFILE_SAMPLE_TYPE, "file", "bytes");
+    put_value_type(pprof, PROFILE_SAMPLE_TYPE, "resident", "bytes");
     put_value_type(pprof, PROFILE_PERIOD_TYPE, has_cpu ? "cpu" : "faults",
                    has_cpu ? "nanoseconds" : "count");
     put_number(pprof->out, PROFILE_PERIOD, run->profile.kinds[period_of].period);

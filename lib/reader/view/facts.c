@@ -420,6 +420,7 @@ static void say_stacks(struct rm_page *page, const struct resmon_run *run,
         [RESMON_STACK_CPU] = "stacks of CPU time",
         [RESMON_STACK_MEMORY] = "stacks of memory's growth",
         [RESMON_STACK_FILE] = "stacks of pages of files",
+        [RESMON_STACK_RESIDENT] = "stacks of memory that is still there",
     };
     for (size_t kind = 0; kind < RM_STACK_KINDS; kind++) {
         const struct rm_run_stack_kind *known = &run->profile.kinds[kind];

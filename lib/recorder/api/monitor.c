@@ -255,6 +255,7 @@ static const char *name_of_stacks(int32_t format, int32_t kind)
         [RESMON_STACK_CPU] = "folded",
         [RESMON_STACK_MEMORY] = "folded_memory",
         [RESMON_STACK_FILE] = "folded_file",
+        [RESMON_STACK_RESIDENT] = "folded_resident",
     };
     bool has_kind = format == RESMON_STACKS_FOLDED;
     if (kind < 0 || kind >= (has_kind ? (int32_t)RM_ARRAY_LEN(folded) : 1)) {

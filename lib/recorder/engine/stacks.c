@@ -218,6 +218,8 @@ static void set_first_kinds(struct rm_stacks *stacks)
                                stacks->round.terms.fault_period);
     rm_stack_writer_set_period(&stacks->round.writer, RESMON_STACK_FILE,
                                stacks->round.terms.fault_period);
+    rm_stack_writer_set_period(&stacks->round.writer, RESMON_STACK_RESIDENT,
+                               stacks->round.terms.fault_period);
 }
 
 static resmon_status start_thread(struct rm_stacks *stacks, void *(*run)(void *context))

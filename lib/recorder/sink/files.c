@@ -159,6 +159,7 @@ RM_SAVED(pprof, resmon_stacks_options, RM_READER_PPROF)
 RM_SAVED(folded, resmon_stacks_options, RM_READER_FOLDED_CPU)
 RM_SAVED(folded_memory, resmon_stacks_options, RM_READER_FOLDED_MEMORY)
 RM_SAVED(folded_file, resmon_stacks_options, RM_READER_FOLDED_FILE)
+RM_SAVED(folded_resident, resmon_stacks_options, RM_READER_FOLDED_RESIDENT)
 
 /* ---- the table, line by line -------------------------------------------------------------- */
 
