@@ -42,6 +42,7 @@ struct rm_outside {
     struct rm_follower follower;
     struct rm_unwind_cache *cache;
     struct rm_python_frames python;
+    bool hides_pages; /* what is still there of some processes is not known */
     struct rm_root root;
     struct rm_scratch scratch;
     uint64_t page_bytes;
@@ -213,8 +214,10 @@ static uint32_t add_native(struct rm_outside *outside, struct rm_space *space,
     return depth;
 }
 
-static void add_sample(struct rm_outside *outside, struct rm_space *space,
-                       const struct rm_tree_record *record, struct rm_stack_sample sample)
+/* Returns the stack's entry; NULL: no room. */
+static struct rm_stack_entry *add_sample(struct rm_outside *outside, struct rm_space *space,
+                                         const struct rm_tree_record *record,
+                                         struct rm_stack_sample sample)
 {
     uint64_t addresses[RM_STACK_DEPTH + 1];
     struct place place = {outside, space};
@@ -245,7 +248,7 @@ static void add_sample(struct rm_outside *outside, struct rm_space *space,
     rm_stack_writer_lose(outside->writer, RM_LOSS_UNWIND, followed->unwound.is_broken);
     sample.addresses = addresses;
     sample.depth = depth < RM_STACK_DEPTH ? depth : RM_STACK_DEPTH;
-    (void)rm_stack_writer_add(outside->writer, &sample);
+    return rm_stack_writer_add(outside->writer, &sample);
 }
 
 static void take_cpu(struct rm_outside *outside, struct rm_space *space,
@@ -259,7 +262,7 @@ static void take_cpu(struct rm_outside *outside, struct rm_space *space,
         .square = rm_stack_square(weight, UINT64_MAX),
     };
     space->sampled_ns += weight;
-    add_sample(outside, space, record, sample);
+    (void)add_sample(outside, space, record, sample);
 }
 
 static bool is_of_file(struct rm_outside *outside, struct rm_space *space, uint64_t address)
@@ -293,7 +296,15 @@ static void take_fault(struct rm_outside *outside, struct rm_space *space,
     if (is_of_file(outside, space, record->sample.address)) {
         return;
     }
-    add_sample(outside, space, record, sample);
+    const struct rm_resident_sample page = {
+        .entry = add_sample(outside, space, record, sample),
+        .address = record->sample.address,
+        .bytes = weight,
+        .faults = period,
+    };
+    if (page.entry != NULL) {
+        rm_resident_add(&space->resident, &page);
+    }
 }
 
 /* ---- processes --------------------------------------------------------------------------- */
@@ -414,13 +425,35 @@ static void set_total(struct rm_outside *outside)
     }
 }
 
+/* Of a process that ends meanwhile, the look before counts. */
+static void look_at_pages(void *context, struct rm_space *space)
+{
+    struct rm_outside *outside = context;
+    char path[64];
+    (void)snprintf(path, sizeof path, "proc/%u/pagemap", space->pid);
+    if (space->ended_ns == 0 && rm_resident_look(&space->resident, &outside->root, path,
+                                                 outside->page_bytes) == RESMON_EACCES) {
+        outside->hides_pages = true;
+        rm_resident_withdraw(&space->resident);
+    }
+}
+
+static void look_at_pages_now(void *context, struct rm_space *space)
+{
+    rm_resident_hurry(&space->resident);
+    look_at_pages(context, space);
+}
+
 void rm_outside_drain(struct rm_outside *outside)
 {
     int64_t now_ns = rm_clock_monotonic_ns();
     drain_until(outside, now_ns - SLACK_NS);
     rm_hidden_look(&outside->hidden);
-    if (outside->has_each && now_ns - outside->each_ns > EACH_NS) {
-        rm_each_look(&outside->each);
+    if (now_ns - outside->each_ns > EACH_NS) {
+        if (outside->has_each) {
+            rm_each_look(&outside->each);
+        }
+        rm_spaces_visit(outside->spaces, look_at_pages, outside);
         outside->each_ns = now_ns;
     }
     if (now_ns - outside->settled_ns > SETTLE_NS) {
@@ -477,6 +510,7 @@ void rm_outside_finish(struct rm_outside *outside)
     if (outside->has_each) {
         rm_each_look(&outside->each);
     }
+    rm_spaces_visit(outside->spaces, look_at_pages_now, outside);
     settle_all(outside);
     set_total(outside);
     rm_outside_write_kinds(outside);
@@ -534,6 +568,8 @@ static void tell(const struct rm_outside *outside, int32_t kind, enum rm_tree_re
 
 void rm_outside_write_kinds(const struct rm_outside *outside)
 {
+    static const char not_all_pages[] =
+        "not of all processes: their /proc/PID/pagemap may not be read";
     if (outside->terms.events.cpu_ns > 0) {
         tell(outside, RESMON_STACK_CPU, RM_TREE_CPU, "",
              "time in system calls is assigned to the process, not to functions "
@@ -551,6 +587,8 @@ void rm_outside_write_kinds(const struct rm_outside *outside)
                           "(kernel.perf_event_paranoid above 1); a huge page counts as a small one "
                           "(before Linux 5.11)");
         rm_stack_writer_set_kind(outside->writer, RESMON_STACK_FILE, RESMON_ESTATE, "");
+        tell(outside, RESMON_STACK_RESIDENT, RM_TREE_FAULT,
+             outside->hides_pages ? not_all_pages : "", outside->hides_pages ? not_all_pages : "");
     }
 }
 

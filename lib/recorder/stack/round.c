@@ -26,13 +26,15 @@ static const struct {
     {RESMON_STACK_CPU, RESMON_STACKS_CPU},
     {RESMON_STACK_MEMORY, RESMON_STACKS_MEMORY},
     {RESMON_STACK_FILE, RESMON_STACKS_MEMORY},
+    {RESMON_STACK_RESIDENT, RESMON_STACKS_MEMORY},
 };
 
 void rm_stack_round_set_kinds(struct rm_stack_round *round, uint64_t bits, resmon_status status,
                               const char *reason)
 {
     for (size_t i = 0; i < RM_ARRAY_LEN(kinds); i++) {
-        bool is_absent = kinds[i].kind == RESMON_STACK_FILE && round->lacks_rss;
+        bool is_absent = (kinds[i].kind == RESMON_STACK_FILE && round->lacks_rss) ||
+                         (kinds[i].kind == RESMON_STACK_RESIDENT && round->lacks_pagemap);
         if ((round->wanted & bits & kinds[i].bit) != 0 && !(is_absent && status == RESMON_OK)) {
             rm_stack_writer_set_kind(&round->writer, kinds[i].kind, status, reason);
         }
@@ -288,6 +290,9 @@ static void set_totals(struct rm_stack_round *round)
     if (round->weights.is_known) {
         set_rises(round, RESMON_STACK_MEMORY, &round->weights.rises[RM_RSS_ANON]);
         set_rises(round, RESMON_STACK_FILE, &round->weights.rises[RM_RSS_FILE]);
+        const struct rm_rss_rises *own = &round->weights.rises[RM_RSS_ANON];
+        rm_stack_writer_set_total(&round->writer, RESMON_STACK_RESIDENT,
+                                  own->last > own->first ? own->last - own->first : 0);
         set_huge_page_remarks(round);
     }
 }
@@ -341,6 +346,30 @@ static void settle_faults(struct rm_stack_round *round)
     }
 }
 
+/* Notes a page of memory, and what its sample represents. */
+static void note_page(struct rm_stack_round *round, struct rm_stack_entry *entry,
+                      const struct rm_slot_sample *taken)
+{
+    bool is_huge = taken->page_bytes > round->page_bytes;
+    const struct rm_resident_sample page = {
+        .entry = entry,
+        .address = taken->address,
+        .bytes = taken->faults * (is_huge ? taken->page_bytes : round->page_bytes),
+        .faults = taken->faults,
+    };
+    if (entry != NULL && !round->lacks_pagemap) {
+        rm_resident_add(&round->resident, &page);
+    }
+}
+
+static void look_at_pages(struct rm_stack_round *round)
+{
+    if (!round->lacks_pagemap) {
+        (void)rm_resident_look(&round->resident, &round->root, "proc/thread-self/pagemap",
+                               round->page_bytes);
+    }
+}
+
 static void hold(struct rm_stack_round *round, const struct rm_stack_sample *sample,
                  const struct rm_slot_sample *taken)
 {
@@ -351,6 +380,9 @@ static void hold(struct rm_stack_round *round, const struct rm_stack_sample *sam
         .count = taken->count,
         .page_bytes = taken->page_bytes,
     };
+    if (part == RM_RSS_ANON) {
+        note_page(round, held.entry, taken);
+    }
     if (held.entry != NULL && !rm_fault_weights_hold(&round->weights, part, &held)) {
         settle_faults(round);
         (void)rm_fault_weights_hold(&round->weights, part, &held);
@@ -370,7 +402,7 @@ static void take_faults(struct rm_stack_round *round, struct rm_stack_sample *sa
         sample->weight = taken->faults * (is_huge ? taken->page_bytes : round->page_bytes);
         sample->square = rm_stack_square(sample->weight, taken->faults);
         rm_fault_weights_count(&round->weights, is_huge ? 0 : sample->weight);
-        (void)rm_stack_writer_add(&round->writer, sample);
+        note_page(round, rm_stack_writer_add(&round->writer, sample), taken);
     }
 }
 
@@ -548,6 +580,7 @@ void rm_stack_round_make(struct rm_stack_round *round)
     if (round->number++ % SLOW_ROUNDS == 0 && !round->is_lost) {
         rm_stack_threads_count_blocked(round);
     }
+    look_at_pages(round);
     set_totals(round);
     RM_STORE(&round->terms.block.header->own_stacks_rss, rm_stack_sampler_bytes());
 }
@@ -556,6 +589,8 @@ void rm_stack_round_finish(struct rm_stack_round *round)
 {
     see_modules(round);
     rm_stack_round_drain(round);
+    rm_resident_hurry(&round->resident);
+    look_at_pages(round);
     set_totals(round);
 }
 
@@ -581,6 +616,12 @@ static void open_pages(struct rm_stack_round *round)
     rm_fault_weights_begin(&round->weights, round->page_bytes, round->terms.fault_period,
                            is_read ? rss : NULL);
     round->lacks_rss = !is_read;
+    round->lacks_pagemap = !rm_file_is_open(&round->pages.pagemap);
+    if (round->lacks_pagemap) {
+        rm_stack_writer_set_kind(&round->writer, RESMON_STACK_RESIDENT, RESMON_ENOTSUP,
+                                 "the pages of the process cannot be read here "
+                                 "(/proc/self/pagemap)");
+    }
     if (!is_read) {
         rm_stack_writer_set_kind(&round->writer, RESMON_STACK_FILE, RESMON_ENOTSUP,
                                  "the kernel maps pages of files in groups of any size, and the "
@@ -617,6 +658,7 @@ void rm_stack_round_close(struct rm_stack_round *round)
     }
     if (round->terms.fault_period > 0) {
         rm_own_pages_close(&round->pages);
+        rm_resident_free(&round->resident);
     }
     rm_file_mappings_free(&round->mappings);
     rm_scratch_free(&round->scratch);

@@ -21,6 +21,7 @@
 #include "os/own_usage.h"
 #include "os/proc_pid.h"
 #include "stack/faults.h"
+#include "stack/resident.h"
 #include "stack/slot.h"
 #include "store/block.h"
 #include "store/stack_writer.h"
@@ -131,6 +132,8 @@ struct rm_stack_round {
     uint64_t sampled;
     struct rm_fault_remarks remarks;
     bool lacks_rss; /* so pages of files cannot be weighed */
+    struct rm_resident resident;
+    bool lacks_pagemap; /* so what is still there is not known */
 };
 
 /** Opens the files of rounds, on the thread that makes them. */

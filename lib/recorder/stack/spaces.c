@@ -48,11 +48,13 @@ void rm_space_disown_code(struct rm_space *space)
     space->made = NULL;
     space->python = NULL;
     space->mappings = (struct rm_file_mappings){.ranges = NULL};
+    space->resident = (struct rm_resident){.count = 0};
 }
 
 static void free_space(struct rm_space *space)
 {
     forget_code(space);
+    rm_resident_free(&space->resident);
     rm_file_mappings_free(&space->mappings);
     rm_free(space->maps);
     rm_free(space);
@@ -99,6 +101,7 @@ static bool grow(struct rm_spaces *spaces)
 static void begin(struct rm_spaces *spaces, struct rm_space *space, uint32_t pid)
 {
     forget_code(space);
+    rm_resident_free(&space->resident);
     *space = (struct rm_space){
         .pid = pid,
         .code = ++spaces->latest_code,
@@ -288,6 +291,7 @@ void rm_spaces_note(struct rm_spaces *spaces, const struct rm_tree_record *recor
         space->has_lost_main = false;
         space->exec_ns = record->t_ns;
         forget_code(space);
+        rm_resident_withdraw(&space->resident);
         space->code = ++spaces->latest_code;
         set_name(space, record->text);
         break;

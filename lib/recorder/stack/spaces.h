@@ -16,6 +16,7 @@
 #include "stack/images.h"
 #include "stack/interpreter.h"
 #include "stack/perf_map.h"
+#include "stack/resident.h"
 
 #define RM_SPACE_NAME_BYTES 16
 
@@ -32,8 +33,9 @@ struct rm_space {
     uint64_t python_code;
     struct rm_file_mappings mappings;
     int64_t mappings_ns; /* when the mappings were read; 0: never */
-    int64_t ended_ns;    /* 0: alive */
-    uint64_t used_ns;    /* CPU time of its ended threads */
+    struct rm_resident resident;
+    int64_t ended_ns; /* 0: alive */
+    uint64_t used_ns; /* CPU time of its ended threads */
     /* the main thread has an account: a further one is of another process */
     bool has_account;
     uint32_t accounts;          /* number of threads with an account */

@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: MIT */
+#include "stack/resident.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "store/stack_writer.h"
+
+/* Entries of the pagemap that are read at a time: 2 MiB of memory, a huge page. */
+#define CHUNK_PAGES 512U
+
+#define MOST_WINDOWS 4096U /* but for a few of each sample */
+
+/* Bits of an entry (proc(5)). */
+#define IN_MEMORY (UINT64_C(1) << 63)
+#define IN_SWAP   (UINT64_C(1) << 62)
+
+/* Looks take at most a hundredth of a CPU. */
+#define LEAST_NS (100 * RM_NS_PER_MS)
+#define IDLE     100
+
+/* ---- amounts of stacks ------------------------------------------------------------------ */
+
+/* Changes what the stack of a sample has.  Differences wrap around. */
+static void count(struct rm_resident_sample *sample, uint64_t bytes)
+{
+    double before = rm_stack_square(sample->counted, sample->faults);
+    double now = rm_stack_square(bytes, sample->faults);
+    if (bytes != sample->counted) {
+        rm_stack_entry_count(sample->entry, RESMON_STACK_RESIDENT,
+                             (uint64_t)(bytes > 0) - (uint64_t)(sample->counted > 0));
+        rm_stack_entry_weigh(sample->entry, RESMON_STACK_RESIDENT, bytes - sample->counted,
+                             now - before);
+        sample->counted = bytes;
+    }
+}
+
+/* ---- room --------------------------------------------------------------------------------- */
+
+static int compare_entries(const void *left, const void *right)
+{
+    const struct rm_resident_sample *a = left, *b = right;
+    int order = (a->entry > b->entry) - (a->entry < b->entry);
+    return order != 0 ? order : (a->address > b->address) - (a->address < b->address);
+}
+
+/* One of the two stands for both, more likely the heavier one. */
+static struct rm_resident_sample join(struct rm_resident_sample *a, struct rm_resident_sample *b,
+                                      uint64_t number)
+{
+    uint64_t bytes = a->bytes + b->bytes, counted = a->counted + b->counted;
+    struct rm_resident_sample joined = bytes > 0 && number % bytes < a->bytes ? *a : *b;
+    joined.bytes = bytes;
+    joined.faults = a->faults + b->faults;
+    count(a, 0);
+    count(b, 0);
+    joined.counted = 0;
+    count(&joined, counted);
+    return joined;
+}
+
+/* Joins neighbours of the same stack in pairs. */
+static void thin(struct rm_resident *resident)
+{
+    struct rm_resident_sample *samples = resident->samples;
+    size_t kept = 0;
+    uint64_t number = resident->latest;
+    qsort(samples, resident->count, sizeof *samples, compare_entries);
+    for (size_t i = 0; i < resident->count; kept++) {
+        bool has_pair = i + 1 < resident->count && samples[i + 1].entry == samples[i].entry;
+        number = number * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+        samples[kept] = has_pair ? join(&samples[i], &samples[i + 1], number >> 16) : samples[i];
+        i += has_pair ? 2 : 1;
+    }
+    resident->count = kept;
+}
+
+void rm_resident_add(struct rm_resident *resident, const struct rm_resident_sample *sample)
+{
+    if (resident->count == RM_RESIDENT_SAMPLES) {
+        thin(resident);
+    }
+    struct rm_resident_sample *samples =
+        resident->count < RM_RESIDENT_SAMPLES
+            ? rm_grow(resident->samples, resident->count, &resident->room, sizeof *samples)
+            : NULL;
+    if (samples == NULL || sample->bytes == 0) {
+        resident->left_out += samples == NULL ? 1 : 0;
+        return;
+    }
+    resident->samples = samples;
+    struct rm_resident_sample *fresh = &samples[resident->count++];
+    *fresh = *sample;
+    fresh->order = ++resident->latest;
+    fresh->counted = 0;
+    count(fresh, sample->bytes);
+}
+
+/* ---- looking ------------------------------------------------------------------------------ */
+
+/* A part of the address space, and its memory that no sample has claimed yet. */
+struct window {
+    uint64_t number;
+    uint64_t bytes;
+    uint64_t pages, read; /* of what was read: pages that are there, and all */
+};
+
+/* State of a look. */
+struct look {
+    int pagemap; /* descriptor */
+    uint64_t page_bytes;
+    uint64_t window_bytes;  /* a power of two of chunks */
+    struct window *windows; /* sorted */
+    size_t count, room;
+    uint64_t chunk; /* 1 + the number of the chunk that was read; 0: none */
+    uint64_t entries[CHUNK_PAGES];
+    uint64_t pages; /* of the chunk that are there */
+};
+
+static bool is_there(uint64_t entry)
+{
+    return (entry & (IN_MEMORY | IN_SWAP)) != 0;
+}
+
+/* False: past the end of the address space, or the process has ended. */
+static bool read_chunk(struct look *look, uint64_t number)
+{
+    ssize_t bytes = 0;
+    if (look->chunk == number + 1) {
+        return true;
+    }
+    bytes = rm_fd_read_at(look->pagemap, look->entries, sizeof look->entries,
+                          number * sizeof look->entries);
+    size_t count = bytes > 0 ? (size_t)bytes / sizeof look->entries[0] : 0;
+    memset(&look->entries[count], 0, (CHUNK_PAGES - count) * sizeof look->entries[0]);
+    look->chunk = number + 1;
+    look->pages = 0;
+    for (size_t i = 0; i < count; i++) {
+        look->pages += is_there(look->entries[i]) ? 1 : 0;
+    }
+    return count > 0;
+}
+
+/* Windows from the one of its address on, in one direction, that a sample may have pages in. */
+static uint64_t reach_of(const struct look *look, const struct rm_resident_sample *sample)
+{
+    return sample->bytes / look->window_bytes + 1;
+}
+
+static int compare_numbers(const void *left, const void *right)
+{
+    const struct window *a = left, *b = right;
+    return (a->number > b->number) - (a->number < b->number);
+}
+
+static struct window *find_window(const struct look *look, uint64_t number)
+{
+    const struct window wanted = {.number = number};
+    return bsearch(&wanted, look->windows, look->count, sizeof wanted, compare_numbers);
+}
+
+/* Lists the windows in reach of all samples. */
+static bool list_windows(struct look *look, const struct rm_resident *resident)
+{
+    for (size_t i = 0; i < resident->count; i++) {
+        const struct rm_resident_sample *sample = &resident->samples[i];
+        uint64_t own = sample->address / look->window_bytes, reach = reach_of(look, sample);
+        for (uint64_t n = own > reach ? own - reach : 0; n <= own + reach; n++) {
+            struct window *window =
+                rm_append(&look->windows, &look->count, &look->room, sizeof *window);
+            if (window == NULL) {
+                return false;
+            }
+            window->number = n;
+        }
+    }
+    size_t kept = 0;
+    qsort(look->windows, look->count, sizeof *look->windows, compare_numbers);
+    for (size_t i = 0; i < look->count; i++) {
+        bool is_known = i > 0 && look->windows[i].number == look->windows[kept - 1].number;
+        look->windows[is_known ? kept - 1 : kept++] = look->windows[i];
+    }
+    look->count = kept;
+    return true;
+}
+
+static void add_chunk(const struct look *look, struct window *window)
+{
+    window->pages += look->pages;
+    window->read += CHUNK_PAGES;
+}
+
+/* A sample whose page has gone has nothing. */
+static bool read_samples(struct look *look, struct rm_resident *resident)
+{
+    for (size_t i = 0; i < resident->count; i++) {
+        struct rm_resident_sample *sample = &resident->samples[i];
+        uint64_t page = sample->address / look->page_bytes, before = look->chunk;
+        if (!read_chunk(look, page / CHUNK_PAGES)) {
+            return false;
+        }
+        struct window *window = find_window(look, sample->address / look->window_bytes);
+        if (window != NULL && look->chunk != before) {
+            add_chunk(look, window);
+        }
+        if (!is_there(look->entries[page % CHUNK_PAGES])) {
+            count(sample, 0);
+            sample->bytes = 0;
+        }
+    }
+    return true;
+}
+
+/* A window is as full as what is read of it. */
+static void read_windows(struct look *look)
+{
+    uint64_t chunks = look->window_bytes / (CHUNK_PAGES * look->page_bytes);
+    for (size_t i = 0; i < look->count; i++) {
+        struct window *window = &look->windows[i];
+        if (window->read == 0) {
+            (void)read_chunk(look, window->number * chunks);
+            add_chunk(look, window);
+        }
+        window->bytes =
+            (uint64_t)((double)look->window_bytes * (double)window->pages / (double)window->read);
+    }
+}
+
+/* ---- claiming ----------------------------------------------------------------------------- */
+
+static uint64_t claim(const struct look *look, uint64_t number, uint64_t wanted)
+{
+    struct window *window = find_window(look, number);
+    uint64_t part = window == NULL ? 0 : window->bytes < wanted ? window->bytes : wanted;
+    if (window != NULL) {
+        window->bytes -= part;
+    }
+    return part;
+}
+
+/* Most memory is touched upwards, so that the pages of a sample are below its address. */
+static uint64_t claim_all(const struct look *look, const struct rm_resident_sample *sample)
+{
+    uint64_t own = sample->address / look->window_bytes, reach = reach_of(look, sample);
+    uint64_t claimed = 0;
+    for (uint64_t i = 0; i <= reach && i <= own && claimed < sample->bytes; i++) {
+        claimed += claim(look, own - i, sample->bytes - claimed);
+    }
+    for (uint64_t i = 1; i <= reach && claimed < sample->bytes; i++) {
+        claimed += claim(look, own + i, sample->bytes - claimed);
+    }
+    return claimed;
+}
+
+static int compare_orders(const void *left, const void *right)
+{
+    const struct rm_resident_sample *a = left, *b = right;
+    return (a->order < b->order) - (a->order > b->order);
+}
+
+static int compare_addresses(const void *left, const void *right)
+{
+    const struct rm_resident_sample *a = left, *b = right;
+    return (a->address > b->address) - (a->address < b->address);
+}
+
+/* The latest samples claim first.  Samples without anything are removed. */
+static void claim_for_all(const struct look *look, struct rm_resident *resident)
+{
+    size_t kept = 0;
+    qsort(resident->samples, resident->count, sizeof *resident->samples, compare_orders);
+    for (size_t i = 0; i < resident->count; i++) {
+        struct rm_resident_sample sample = resident->samples[i];
+        uint64_t claimed = claim_all(look, &sample);
+        count(&sample, claimed);
+        resident->samples[kept] = sample;
+        kept += claimed > 0 ? 1 : 0;
+    }
+    resident->count = kept;
+}
+
+/* So that there are not many more windows than samples. */
+static uint64_t window_bytes_for(const struct rm_resident *resident, uint64_t page_bytes)
+{
+    uint64_t bytes = CHUNK_PAGES * page_bytes, all = 0;
+    for (size_t i = 0; i < resident->count; i++) {
+        all += resident->samples[i].bytes;
+    }
+    while (all / bytes > MOST_WINDOWS) {
+        bytes *= 2;
+    }
+    return bytes;
+}
+
+/* Without memory, or after the end of the process, the look before counts. */
+static void look_at(struct rm_resident *resident, int pagemap, uint64_t page_bytes)
+{
+    struct look look = {
+        .pagemap = pagemap,
+        .page_bytes = page_bytes,
+        .window_bytes = window_bytes_for(resident, page_bytes),
+    };
+    qsort(resident->samples, resident->count, sizeof *resident->samples, compare_addresses);
+    if (list_windows(&look, resident) && read_samples(&look, resident)) {
+        read_windows(&look);
+        claim_for_all(&look, resident);
+    }
+    rm_free(look.windows);
+}
+
+resmon_status rm_resident_look(struct rm_resident *resident, const struct rm_root *root,
+                               const char *path, uint64_t page_bytes)
+{
+    int64_t now_ns = rm_clock_monotonic_ns();
+    int pagemap;
+    if (resident->count == 0 || now_ns < resident->next_ns) {
+        return RESMON_OK;
+    }
+    resmon_status status = rm_fd_open(root, path, &pagemap);
+    if (status == RESMON_OK) {
+        look_at(resident, pagemap, page_bytes);
+        (void)close(pagemap);
+    }
+    int64_t end_ns = rm_clock_monotonic_ns();
+    int64_t pause_ns = IDLE * (end_ns - now_ns);
+    resident->next_ns = end_ns + (pause_ns > LEAST_NS ? pause_ns : LEAST_NS);
+    return status;
+}
+
+void rm_resident_hurry(struct rm_resident *resident)
+{
+    resident->next_ns = 0;
+}
+
+void rm_resident_withdraw(struct rm_resident *resident)
+{
+    for (size_t i = 0; i < resident->count; i++) {
+        count(&resident->samples[i], 0);
+    }
+    resident->count = 0;
+}
+
+void rm_resident_free(struct rm_resident *resident)
+{
+    rm_free(resident->samples);
+    *resident = (struct rm_resident){.count = 0};
+}
