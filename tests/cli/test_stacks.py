@@ -237,6 +237,31 @@ def interpreter(*names):
 
 FEWEST_SAMPLES = 21  # a share of fewer says nothing
 
+PYTHON_KEEPS = """
+import time
+
+def touch(size):
+    block = bytearray(size << 20)
+    for i in range(0, len(block), 4096):
+        block[i] = 1
+    return block
+
+def kept():
+    return [touch(1) for _ in range(64)]
+
+def freed():
+    touch(96)
+
+def again():
+    return touch(48)
+
+one = kept()
+freed()
+freed()
+two = again()
+time.sleep(0.5)
+"""
+
 
 class Profile:
     """The stacks of a document, outermost first, with their samples and weights."""
@@ -475,6 +500,22 @@ class Stacks(place.Case):
                 self.assertAlmostEqual(small / MIB, 76, delta=0.2 * 76)
                 self.assertLess(profile.sum_of("^idle$", kind="memory"), 0.02 * whole)
                 self.assertEqual(profile.lines["big"], {2})
+
+    def test_memory_that_remains(self):
+        """What was freed, and what came again for another line, is not of the line that had it before."""
+        pathlib.Path("keep.py").write_text(PYTHON_KEEPS, encoding="utf-8")
+        for version in ("3.9", "3.11", "3.13"):
+            python = interpreter(f"{os.environ.get('RESMON_PYTHONS', '')}/{version}/bin/python", f"python{version}")
+            if not python:
+                continue
+            with self.subTest(python=python):
+                profile = self.profile("--stacks=memory", "--", python, "keep.py")
+                kept, again, freed, grown = (profile.sum_of(f"^{name}$", kind=kind) / MIB for name, kind in
+                                             (("kept", "resident"), ("again", "resident"), ("freed", "resident"), ("freed", "memory")))
+                self.assertAlmostEqual(kept, 64, delta=0.05 * 64)
+                self.assertAlmostEqual(again, 48, delta=0.05 * 48)
+                self.assertLess(freed, 4)
+                self.assertAlmostEqual(grown, 192, delta=0.05 * 192)
 
     def test_other_pythons(self):
         """A program that has the library of PyPy is not one of CPython, which the result says."""

@@ -410,7 +410,7 @@ static void write_hot(struct answers *answers, const struct rm_profile_sums *sum
 {
     struct rm_hot hot[RM_HOT_MOST];
     double weight = sums->weight[kind];
-    size_t count = sums->samples[kind] > 0 ? rm_hot_find(sums, kind, hot) : 0;
+    size_t count = rm_profile_sums_tell(sums, kind) ? rm_hot_find(sums, kind, hot) : 0;
     if (count == 0) {
         return;
     }
@@ -432,6 +432,7 @@ static void write_profile(struct answers *answers)
     if (answers->sums != NULL) {
         write_hot(answers, answers->sums, RESMON_STACK_CPU, "hot");
         write_hot(answers, answers->sums, RESMON_STACK_MEMORY, "grown");
+        write_hot(answers, answers->sums, RESMON_STACK_RESIDENT, "kept");
     }
 }
 

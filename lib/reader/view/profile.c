@@ -36,6 +36,7 @@ static const struct {
     [RESMON_STACK_CPU] = {"CPU time", "the process's", ""},
     [RESMON_STACK_MEMORY] = {"growth of memory", "the", " by which RssAnon rose"},
     [RESMON_STACK_FILE] = {"pages of files", "the", " by which RssFile and RssShmem rose"},
+    [RESMON_STACK_RESIDENT] = {"memory still there", "the", " that RssAnon had more at the end"},
 };
 
 const char *rm_profile_kind_title(size_t kind)
@@ -175,10 +176,11 @@ static const char *explained_text(struct rm_page *page, int kind, double weight,
     if (!(total > 0.0)) {
         return "";
     }
-    return rm_page_print(page, ": %s of %s %s%s%s",
-                         is_more ? "all" : rm_page_value(page, 100.0 * weight / total, "%"),
-                         kinds[kind].whose, rm_stack_amount(page, kind, total), kinds[kind].total,
-                         is_more ? " (pages that were given back came again)" : "");
+    return rm_page_print(
+        page, ": %s of %s %s%s%s",
+        is_more ? "all" : rm_page_value(page, 100.0 * weight / total, "%"), kinds[kind].whose,
+        rm_stack_amount(page, kind, total), kinds[kind].total,
+        is_more && kind != RESMON_STACK_RESIDENT ? " (pages that were given back came again)" : "");
 }
 
 static const char *kind_text(const struct rm_subject *subject, int kind)
@@ -347,11 +349,15 @@ static const struct {
                           "called; % Time: of the function, where recursion counts once"},
     [RESMON_STACK_MEMORY] = {"Hot lines, by growth of memory",
                              "occurrences: samples of page faults; increment: with what it called; "
-                             "Mem usage is known at RESMON_LINE() only: a sample tells growth, not "
-                             "what was there before"},
+                             "memory that malloc() or pymalloc gave again is no growth; Mem usage "
+                             "is known at RESMON_LINE() only: a sample tells growth, not what was "
+                             "there before"},
     [RESMON_STACK_FILE] = {"Hot lines, by pages of files",
                            "occurrences: samples of page faults; increment: with what it called; "
                            "Mem usage is known at RESMON_LINE() only"},
+    [RESMON_STACK_RESIDENT] = {"Hot lines, by memory still there",
+                               "at the latest look; occurrences: samples of page faults; "
+                               "increment: what the line, with what it called, touched first"},
 };
 
 /* Removes the blocks behind a block. */

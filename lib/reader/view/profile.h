@@ -73,6 +73,9 @@ struct rm_profile_sums {
 /** RESMON_ENOMEM; the sums must be freed in any case. */
 resmon_status rm_profile_sum(const struct resmon_run *run, const struct rm_source_lines *sources,
                              struct rm_profile_sums *ret_sums);
+/** Whether a kind has something to tell: memory that is still there, only if much is gone. */
+bool rm_profile_sums_tell(const struct rm_profile_sums *sums, int kind);
+
 void rm_profile_sums_free(struct rm_profile_sums *sums);
 
 #define RM_HOT_MOST 6

@@ -11,6 +11,7 @@
 #include "base/text.h"
 
 #define NO_LINE UINT32_MAX
+#define ALIKE   0.9 /* ratio of two amounts that need not be shown both */
 
 /* Kinds of source files; lines of a higher one are more informative. */
 enum source { SOURCE_UNREADABLE, SOURCE_OF_SYSTEM, SOURCE_OWN };
@@ -287,6 +288,13 @@ resmon_status rm_profile_sum(const struct resmon_run *run, const struct rm_sourc
     rm_free(summing.line_seen);
     rm_free(summing.all_lines);
     return is_whole ? RESMON_OK : rm_error(RESMON_ENOMEM, "out of memory for sums of stacks");
+}
+
+bool rm_profile_sums_tell(const struct rm_profile_sums *sums, int kind)
+{
+    bool is_alike = kind == RESMON_STACK_RESIDENT &&
+                    sums->weight[kind] > ALIKE * sums->weight[RESMON_STACK_MEMORY];
+    return sums->samples[kind] > 0 && !is_alike;
 }
 
 void rm_profile_sums_free(struct rm_profile_sums *sums)

@@ -115,7 +115,10 @@ static void add_functions(struct rm_report *view, struct rm_subject *subject)
     bool has_flames = view->terms->form == RM_FORM_HTML;
     bool has_lines = (view->terms->form & (RM_FORM_HTML | RM_FORM_FULL)) != 0;
     for (int kind = 0; kind < RM_STACK_KINDS; kind++) {
-        struct rm_page_table *table = rm_profile_functions(subject, kind);
+        struct rm_page_table *table =
+            subject->sums != NULL && rm_profile_sums_tell(subject->sums, kind)
+                ? rm_profile_functions(subject, kind)
+                : NULL;
         add_table(view, table);
         if (table != NULL && has_flames) {
             add_flame(view, subject, kind);
