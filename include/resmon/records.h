@@ -760,7 +760,8 @@ typedef struct resmon_run_stack_info {
     /** amount of the process in that time, from the kernel; NaN: not known.  CPU: CPU time in ns;
      * MEMORY: sum of all rises of RssAnon in B; FILE: of RssFile and RssShmem together, in B; rises
      * are between two readings some milliseconds apart.  weight / total is the part that stacks
-     * explain; for MEMORY above 1 if pages were freed and came back between two readings */
+     * explain; for MEMORY above 1 if pages were freed and came back between two readings; RESIDENT:
+     * what RssAnon has more at the end than when sampling began, NaN from outside */
     double total;
     /** samples of all kinds that came while a ring or the run was full; lost samples of page faults
      * count as part of the sample before */

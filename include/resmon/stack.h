@@ -43,13 +43,13 @@
  *   pages.  The growth of RssFile and RssAnon between two readings, some milliseconds apart, is
  *   therefore divided among the samples between them.
  * - Allocated memory that is never touched is no growth.  Memory that the allocator reuses causes
- *   no fault.  Memory that is read before it is written counts, although it shares one page of
- * zeros.
+ *   no fault.  Memory that is read before it is written counts, although it shares one page
+ *   of zeros.  So does a fault of copy-on-write after fork(2), and of NUMA balancing.
  * - Faults inside system calls (read() into fresh memory) are sampled if the process may observe
  *   the kernel (root, CAP_PERFMON, paranoid 1).  resmon_run_stack_info.total includes them in any
  *   case, also pages without a fault (MAP_POPULATE, mlock(2)).
- * - What is still there (RESMON_STACK_RESIDENT): each 0.1 seconds or less often, so that it takes
- * at most a hundredth of a CPU, /proc/PID/pagemap is read for the sampled pages.  Memory that was
+ * - What is still there (RESMON_STACK_RESIDENT).  Each 0.1 seconds, or so much less often that it
+ *   takes a hundredth of a CPU, /proc/PID/pagemap is read for the sampled pages.  Memory that was
  *   given back to the kernel no longer counts; where it came again, it belongs to the stack that
  *   touched it later.  A process that has ended has what was there at the last look.  Memory that
  *   an allocator keeps for its next use is still there.

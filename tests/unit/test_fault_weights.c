@@ -33,7 +33,7 @@ static struct made *made(void)
 static void hold(struct made *made, enum rm_rss_part part, size_t entry, uint64_t faults,
                  uint64_t page_bytes)
 {
-    const struct rm_held_fault held = {&made->entries[entry], faults, 1, page_bytes};
+    const struct rm_held_fault held = {&made->entries[entry], faults, 1, page_bytes, 0};
     assert_true(rm_fault_weights_hold(&made->weights, part, &held));
 }
 
@@ -184,7 +184,7 @@ TEST(much_memory_and_few_faults_are_huge_pages)
 TEST(no_more_are_held_than_there_is_room_for)
 {
     struct made *run = made();
-    const struct rm_held_fault held = {&run->entries[0], 1, 1, PAGE};
+    const struct rm_held_fault held = {&run->entries[0], 1, 1, PAGE, 0};
     for (size_t i = 0; i < RM_HELD_FAULTS; i++) {
         assert_true(rm_fault_weights_hold(&run->weights, RM_RSS_FILE, &held));
     }
@@ -192,7 +192,7 @@ TEST(no_more_are_held_than_there_is_room_for)
     (void)look(run, RM_RSS_FILE, (int64_t)MIB);
     assert_near(weight_of(run, RM_RSS_FILE, 0), (double)MIB, 128.0);
     assert_true(rm_fault_weights_hold(&run->weights, RM_RSS_FILE, &held));
-    const struct rm_held_fault none = {&run->entries[1], 0, 1, HUGE}; /* charged already */
+    const struct rm_held_fault none = {&run->entries[1], 0, 1, HUGE, 0}; /* charged already */
     assert_true(rm_fault_weights_hold(&run->weights, RM_RSS_ANON, &none));
     (void)look(run, RM_RSS_ANON, 0);
     assert_near(weight_of(run, RM_RSS_ANON, 1), 0.0, 0);

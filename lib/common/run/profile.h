@@ -136,6 +136,13 @@ struct rm_stack_interval {
  */
 RM_SHARED struct rm_stack_interval rm_stack_interval_of(double weight, double error, double most);
 
+/** The upper bound of the weights of a kind; NaN: none.  What is still there may be more than what
+ * was added: memory that was in use before may have been given back. */
+static inline double rm_profile_most(const struct rm_run_profile *profile, int kind)
+{
+    return kind == RESMON_STACK_RESIDENT ? RM_NAN : profile->kinds[kind].total;
+}
+
 /**
  * Leaves only the program's frames. At the outer end of stacks, the C library's frames that start a
  * program or a thread are removed. At the inner end, this library's frames are removed, with the C

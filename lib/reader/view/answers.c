@@ -410,7 +410,7 @@ static void write_hot(struct answers *answers, const struct rm_profile_sums *sum
 {
     struct rm_hot hot[RM_HOT_MOST];
     double weight = sums->weight[kind];
-    size_t count = rm_profile_sums_tell(sums, kind) ? rm_hot_find(sums, kind, hot) : 0;
+    size_t count = rm_profile_kind_is_shown(sums, kind) ? rm_hot_find(sums, kind, hot) : 0;
     if (count == 0) {
         return;
     }
@@ -427,12 +427,23 @@ static void write_hot(struct answers *answers, const struct rm_profile_sums *sum
     }
 }
 
+/* Also that nothing is still there. */
+static void write_kept(struct answers *answers, const struct rm_profile_sums *sums)
+{
+    bool is_known = answers->run->profile.kinds[RESMON_STACK_RESIDENT].status == RESMON_OK;
+    if (is_known && sums->samples[RESMON_STACK_MEMORY] > 0 &&
+        sums->samples[RESMON_STACK_RESIDENT] == 0) {
+        begin(answers, "kept", "0 B");
+    }
+    write_hot(answers, sums, RESMON_STACK_RESIDENT, "kept");
+}
+
 static void write_profile(struct answers *answers)
 {
     if (answers->sums != NULL) {
         write_hot(answers, answers->sums, RESMON_STACK_CPU, "hot");
         write_hot(answers, answers->sums, RESMON_STACK_MEMORY, "grown");
-        write_hot(answers, answers->sums, RESMON_STACK_RESIDENT, "kept");
+        write_kept(answers, answers->sums);
     }
 }
 

@@ -132,7 +132,8 @@ struct rm_page_table *rm_profile_functions(const struct rm_subject *subject, int
     if (count == 0) {
         return NULL;
     }
-    struct functions functions = {page, NULL, sums, kind, subject->run->profile.kinds[kind].total};
+    struct functions functions = {page, NULL, sums, kind,
+                                  rm_profile_most(&subject->run->profile, kind)};
     functions.table =
         rm_page_table_new(page, rm_page_print(page, "functions_%s", rm_stack_kind_names[kind]),
                           rm_page_print(page, "Hot functions, by %s", kinds[kind].title),

@@ -74,7 +74,7 @@ struct rm_profile_sums {
 resmon_status rm_profile_sum(const struct resmon_run *run, const struct rm_source_lines *sources,
                              struct rm_profile_sums *ret_sums);
 /** Whether a kind has something to tell: memory that is still there, only if much is gone. */
-bool rm_profile_sums_tell(const struct rm_profile_sums *sums, int kind);
+bool rm_profile_kind_is_shown(const struct rm_profile_sums *sums, int kind);
 
 void rm_profile_sums_free(struct rm_profile_sums *sums);
 

@@ -236,7 +236,7 @@ static bool share_lines(struct summing *summing)
             line.occurrences = line.hits;
             line.memory_bytes = RM_NAN;
             line.error = sqrt(line.error);
-            line.most = summing->run->profile.kinds[kind].total;
+            line.most = rm_profile_most(&summing->run->profile, (int)kind);
             sums->lines[kind][sums->line_count[kind]++] = line;
         }
         if (sums->lines[kind] == NULL) {
@@ -290,7 +290,7 @@ resmon_status rm_profile_sum(const struct resmon_run *run, const struct rm_sourc
     return is_whole ? RESMON_OK : rm_error(RESMON_ENOMEM, "out of memory for sums of stacks");
 }
 
-bool rm_profile_sums_tell(const struct rm_profile_sums *sums, int kind)
+bool rm_profile_kind_is_shown(const struct rm_profile_sums *sums, int kind)
 {
     bool is_alike = kind == RESMON_STACK_RESIDENT &&
                     sums->weight[kind] > ALIKE * sums->weight[RESMON_STACK_MEMORY];

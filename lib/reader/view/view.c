@@ -116,7 +116,7 @@ static void add_functions(struct rm_report *view, struct rm_subject *subject)
     bool has_lines = (view->terms->form & (RM_FORM_HTML | RM_FORM_FULL)) != 0;
     for (int kind = 0; kind < RM_STACK_KINDS; kind++) {
         struct rm_page_table *table =
-            subject->sums != NULL && rm_profile_sums_tell(subject->sums, kind)
+            subject->sums != NULL && rm_profile_kind_is_shown(subject->sums, kind)
                 ? rm_profile_functions(subject, kind)
                 : NULL;
         add_table(view, table);

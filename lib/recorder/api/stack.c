@@ -142,7 +142,7 @@ resmon_status resmon_run_get_stack_info(const resmon_run *run, int32_t kind,
     }
     result.error = sqrt(square);
     struct rm_stack_interval interval =
-        rm_stack_interval_of(result.weight, result.error, known->total);
+        rm_stack_interval_of(result.weight, result.error, rm_profile_most(profile, kind));
     result.low_weight = interval.low;
     result.high_weight = interval.high;
     return rm_struct_give(&result, RM_STRUCT_SIZE(resmon_run_stack_info), ret_info);

@@ -128,6 +128,13 @@ static void weigh(struct rm_fault_weights *weights, enum rm_rss_part part,
     rm_stack_entry_weigh(held->entry, part == RM_RSS_ANON ? RESMON_STACK_MEMORY : RESMON_STACK_FILE,
                          (uint64_t)weight, rm_stack_square((uint64_t)weight, held->faults));
     weights->huge_bytes += part == RM_RSS_ANON ? (uint64_t)weight : 0;
+    const struct rm_resident_sample page = {.entry = held->entry,
+                                            .address = held->address,
+                                            .bytes = (uint64_t)weight,
+                                            .faults = held->faults};
+    if (part == RM_RSS_ANON && weights->resident != NULL) {
+        (void)rm_resident_add(weights->resident, &page);
+    }
 }
 
 static void divide(struct rm_fault_weights *weights, enum rm_rss_part part)

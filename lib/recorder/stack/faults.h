@@ -25,6 +25,7 @@
 #include "base/parse.h"
 #include "os/cgroup.h"
 #include "os/perf_ring.h"
+#include "stack/resident.h"
 #include "stack/sample.h"
 #include "store/block.h"
 #include "store/stack_record.h"
@@ -94,6 +95,7 @@ struct rm_held_fault {
     uint64_t faults; /* faults that it represents */
     uint64_t count;  /* 1 + the samples lost in a full ring */
     uint64_t page_bytes;
+    uint64_t address;
 };
 
 struct rm_rss_rises {
@@ -110,8 +112,9 @@ struct rm_fault_weights {
     struct rm_rss_rises rises[RM_RSS_PARTS];
     struct rm_held_fault held[RM_RSS_PARTS][RM_HELD_FAULTS];
     size_t held_count[RM_RSS_PARTS];
-    uint64_t small_bytes; /* small pages of memory by samples, since the last reading */
-    uint64_t huge_bytes;  /* huge pages, ever */
+    uint64_t small_bytes;         /* small pages of memory by samples, since the last reading */
+    uint64_t huge_bytes;          /* huge pages, ever */
+    struct rm_resident *resident; /* gets the samples of memory; NULL: none does */
 };
 
 /** First reading; `rss` by part, in bytes, or NULL if it cannot be read. */

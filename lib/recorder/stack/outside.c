@@ -26,6 +26,9 @@
 /* Clock difference between records of two CPUs; a ring fills in a few milliseconds. */
 #define SLACK_NS (RM_NS_PER_MS / 2)
 
+#define MOST_LOOKS_NS (5 * RM_NS_PER_MS)   /* for looks at what is still there, at a time */
+#define LAST_LOOKS_NS (500 * RM_NS_PER_MS) /* and at the end */
+
 #define FAULTS_NS RM_NS_PER_MS /* shortest interval between looks at page faults */
 
 /* From a process's end until its usage is complete. */
@@ -42,7 +45,12 @@ struct rm_outside {
     struct rm_follower follower;
     struct rm_unwind_cache *cache;
     struct rm_python_frames python;
-    bool hides_pages; /* what is still there of some processes is not known */
+    /* looks at what is still there: */
+    struct rm_resident_turn turn;
+    uint64_t looks;               /* at all processes */
+    int64_t most_looks_ns;        /* duration of a turn */
+    bool hides_pages, sees_pages; /* of some processes */
+    uint64_t resident_bytes;      /* memory for it, at the last turn */
     struct rm_root root;
     struct rm_scratch scratch;
     uint64_t page_bytes;
@@ -302,8 +310,8 @@ static void take_fault(struct rm_outside *outside, struct rm_space *space,
         .bytes = weight,
         .faults = period,
     };
-    if (page.entry != NULL) {
-        rm_resident_add(&space->resident, &page);
+    if (page.entry != NULL && !rm_resident_add(&space->resident, &page)) {
+        rm_stack_writer_lose(outside->writer, RM_LOSS_ROOM, 1);
     }
 }
 
@@ -354,7 +362,7 @@ static void settle_if_accounted(void *context, struct rm_space *space)
         return;
     }
     outside->rest = *space; /* its resources are moved */
-    rm_space_disown_code(&outside->rest);
+    rm_space_disown(&outside->rest);
     space->row = NULL;
     space->watch = -1;
 }
@@ -430,18 +438,30 @@ static void look_at_pages(void *context, struct rm_space *space)
 {
     struct rm_outside *outside = context;
     char path[64];
+    outside->resident_bytes += rm_resident_bytes(&space->resident);
+    if (space->resident.count == 0 || space->ended_ns != 0 || space->looks == outside->looks ||
+        rm_clock_monotonic_ns() - outside->turn.begin_ns > outside->most_looks_ns) {
+        return;
+    }
     (void)snprintf(path, sizeof path, "proc/%u/pagemap", space->pid);
-    if (space->ended_ns == 0 && rm_resident_look(&space->resident, &outside->root, path,
-                                                 outside->page_bytes) == RESMON_EACCES) {
+    resmon_status status =
+        rm_resident_look(&space->resident, &outside->root, path, outside->page_bytes);
+    space->looks = outside->looks;
+    outside->sees_pages |= status == RESMON_OK;
+    if (status == RESMON_EACCES) {
         outside->hides_pages = true;
         rm_resident_withdraw(&space->resident);
     }
 }
 
-static void look_at_pages_now(void *context, struct rm_space *space)
+/* Rings fill in a few milliseconds.  What a turn has no time for is looked at in the next one. */
+static void look_at_all_pages(struct rm_outside *outside, int64_t most_ns)
 {
-    rm_resident_hurry(&space->resident);
-    look_at_pages(context, space);
+    outside->most_looks_ns = most_ns;
+    outside->resident_bytes = 0;
+    rm_spaces_visit(outside->spaces, look_at_pages, outside);
+    rm_resident_turn_end(&outside->turn, rm_clock_monotonic_ns());
+    outside->looks += rm_clock_monotonic_ns() - outside->turn.begin_ns <= most_ns ? 1 : 0;
 }
 
 void rm_outside_drain(struct rm_outside *outside)
@@ -449,12 +469,13 @@ void rm_outside_drain(struct rm_outside *outside)
     int64_t now_ns = rm_clock_monotonic_ns();
     drain_until(outside, now_ns - SLACK_NS);
     rm_hidden_look(&outside->hidden);
-    if (now_ns - outside->each_ns > EACH_NS) {
-        if (outside->has_each) {
-            rm_each_look(&outside->each);
-        }
-        rm_spaces_visit(outside->spaces, look_at_pages, outside);
+    if (outside->has_each && now_ns - outside->each_ns > EACH_NS) {
+        rm_each_look(&outside->each);
         outside->each_ns = now_ns;
+    }
+    if (outside->terms.events.fault_period > 0 &&
+        rm_resident_turn_begin(&outside->turn, rm_clock_monotonic_ns())) {
+        look_at_all_pages(outside, MOST_LOOKS_NS);
     }
     if (now_ns - outside->settled_ns > SETTLE_NS) {
         rm_spaces_forget(outside->spaces, now_ns - SETTLE_NS, settle_if_accounted, outside);
@@ -510,7 +531,9 @@ void rm_outside_finish(struct rm_outside *outside)
     if (outside->has_each) {
         rm_each_look(&outside->each);
     }
-    rm_spaces_visit(outside->spaces, look_at_pages_now, outside);
+    outside->turn.begin_ns = rm_clock_monotonic_ns();
+    outside->looks++;
+    look_at_all_pages(outside, LAST_LOOKS_NS);
     settle_all(outside);
     set_total(outside);
     rm_outside_write_kinds(outside);
@@ -535,7 +558,7 @@ uint64_t rm_outside_cpu_ns(const struct rm_outside *outside)
 
 uint64_t rm_outside_bytes(const struct rm_outside *outside)
 {
-    return sizeof *outside + rm_perf_tree_bytes(outside->tree);
+    return sizeof *outside + rm_perf_tree_bytes(outside->tree) + outside->resident_bytes;
 }
 
 /* ---- the status of the kinds ------------------------------------------------------------- */
@@ -568,8 +591,7 @@ static void tell(const struct rm_outside *outside, int32_t kind, enum rm_tree_re
 
 void rm_outside_write_kinds(const struct rm_outside *outside)
 {
-    static const char not_all_pages[] =
-        "not of all processes: their /proc/PID/pagemap may not be read";
+    static const char not_all_pages[] = "not of all processes: /proc/PID/pagemap may not be read";
     if (outside->terms.events.cpu_ns > 0) {
         tell(outside, RESMON_STACK_CPU, RM_TREE_CPU, "",
              "time in system calls is assigned to the process, not to functions "
@@ -587,8 +609,12 @@ void rm_outside_write_kinds(const struct rm_outside *outside)
                           "(kernel.perf_event_paranoid above 1); a huge page counts as a small one "
                           "(before Linux 5.11)");
         rm_stack_writer_set_kind(outside->writer, RESMON_STACK_FILE, RESMON_ESTATE, "");
-        tell(outside, RESMON_STACK_RESIDENT, RM_TREE_FAULT,
-             outside->hides_pages ? not_all_pages : "", outside->hides_pages ? not_all_pages : "");
+        const char *pages = outside->hides_pages ? not_all_pages : "";
+        tell(outside, RESMON_STACK_RESIDENT, RM_TREE_FAULT, pages, pages);
+        if (outside->hides_pages && !outside->sees_pages) {
+            rm_stack_writer_set_kind(outside->writer, RESMON_STACK_RESIDENT, RESMON_EACCES,
+                                     "its pages (/proc/PID/pagemap) may not be read");
+        }
     }
 }
 
@@ -713,6 +739,7 @@ resmon_status rm_outside_open(const struct rm_outside_terms *terms, struct rm_st
         return rm_error(RESMON_ENOMEM, "out of memory for stacks of other processes");
     }
     outside->terms = *terms;
+    outside->looks = 1;
     outside->writer = writer;
     outside->page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
     resmon_status status = open_parts(outside);

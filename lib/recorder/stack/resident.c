@@ -9,23 +9,24 @@
 #include "base/clock.h"
 #include "store/stack_writer.h"
 
-/* Entries of the pagemap that are read at a time: 2 MiB of memory, a huge page. */
+/* Entries of the pagemap that are read at a time: with pages of 4 KiB, 2 MiB of memory. */
 #define CHUNK_PAGES 512U
 
-#define MOST_WINDOWS 4096U /* but for a few of each sample */
+/* Windows for the memory of all samples together; those around each sample come on top. */
+#define MOST_WINDOWS 2048U
 
 /* Bits of an entry (proc(5)). */
 #define IN_MEMORY (UINT64_C(1) << 63)
 #define IN_SWAP   (UINT64_C(1) << 62)
+#define OF_FILE   (UINT64_C(1) << 61) /* or shared */
 
-/* Looks take at most a hundredth of a CPU. */
-#define LEAST_NS (100 * RM_NS_PER_MS)
-#define IDLE     100
+#define LEAST_PAUSE_NS (100 * RM_NS_PER_MS)
+#define PAUSES         100 /* pause, as a multiple of what looks took */
 
 /* ---- amounts of stacks ------------------------------------------------------------------ */
 
 /* Changes what the stack of a sample has.  Differences wrap around. */
-static void count(struct rm_resident_sample *sample, uint64_t bytes)
+static void set_counted(struct rm_resident_sample *sample, uint64_t bytes)
 {
     double before = rm_stack_square(sample->counted, sample->faults);
     double now = rm_stack_square(bytes, sample->faults);
@@ -55,12 +56,14 @@ static struct rm_resident_sample join(struct rm_resident_sample *a, struct rm_re
     struct rm_resident_sample joined = bytes > 0 && number % bytes < a->bytes ? *a : *b;
     joined.bytes = bytes;
     joined.faults = a->faults + b->faults;
-    count(a, 0);
-    count(b, 0);
+    set_counted(a, 0);
+    set_counted(b, 0);
     joined.counted = 0;
-    count(&joined, counted);
+    set_counted(&joined, counted);
     return joined;
 }
+
+#define LEAST_THINNED (RM_RESIDENT_SAMPLES / 8 * 7)
 
 /* Joins neighbours of the same stack in pairs. */
 static void thin(struct rm_resident *resident)
@@ -78,31 +81,37 @@ static void thin(struct rm_resident *resident)
     resident->count = kept;
 }
 
-void rm_resident_add(struct rm_resident *resident, const struct rm_resident_sample *sample)
+/* With almost as many stacks as samples, each further sample would thin in vain. */
+bool rm_resident_add(struct rm_resident *resident, const struct rm_resident_sample *sample)
 {
-    if (resident->count == RM_RESIDENT_SAMPLES) {
+    if (sample->bytes == 0) {
+        return true;
+    }
+    if (resident->count == RM_RESIDENT_SAMPLES && !resident->is_full) {
         thin(resident);
+        resident->is_full = resident->count > LEAST_THINNED;
+    }
+    if (resident->count == RM_RESIDENT_SAMPLES) {
+        return false;
     }
     struct rm_resident_sample *samples =
-        resident->count < RM_RESIDENT_SAMPLES
-            ? rm_grow(resident->samples, resident->count, &resident->room, sizeof *samples)
-            : NULL;
-    if (samples == NULL || sample->bytes == 0) {
-        resident->left_out += samples == NULL ? 1 : 0;
-        return;
+        rm_grow(resident->samples, resident->count, &resident->room, sizeof *samples);
+    if (samples == NULL) {
+        return false;
     }
     resident->samples = samples;
     struct rm_resident_sample *fresh = &samples[resident->count++];
     *fresh = *sample;
     fresh->order = ++resident->latest;
     fresh->counted = 0;
-    count(fresh, sample->bytes);
+    set_counted(fresh, sample->bytes);
+    return true;
 }
 
 /* ---- looking ------------------------------------------------------------------------------ */
 
 /* A part of the address space, and its memory that no sample has claimed yet. */
-struct window {
+struct rm_resident_window {
     uint64_t number;
     uint64_t bytes;
     uint64_t pages, read; /* of what was read: pages that are there, and all */
@@ -112,8 +121,8 @@ struct window {
 struct look {
     int pagemap; /* descriptor */
     uint64_t page_bytes;
-    uint64_t window_bytes;  /* a power of two of chunks */
-    struct window *windows; /* sorted */
+    uint64_t window_bytes;              /* a power of two of chunks */
+    struct rm_resident_window *windows; /* sorted */
     size_t count, room;
     uint64_t chunk; /* 1 + the number of the chunk that was read; 0: none */
     uint64_t entries[CHUNK_PAGES];
@@ -122,7 +131,7 @@ struct look {
 
 static bool is_there(uint64_t entry)
 {
-    return (entry & (IN_MEMORY | IN_SWAP)) != 0;
+    return (entry & (IN_MEMORY | IN_SWAP)) != 0 && (entry & OF_FILE) == 0;
 }
 
 /* False: past the end of the address space, or the process has ended. */
@@ -152,13 +161,13 @@ static uint64_t reach_of(const struct look *look, const struct rm_resident_sampl
 
 static int compare_numbers(const void *left, const void *right)
 {
-    const struct window *a = left, *b = right;
+    const struct rm_resident_window *a = left, *b = right;
     return (a->number > b->number) - (a->number < b->number);
 }
 
-static struct window *find_window(const struct look *look, uint64_t number)
+static struct rm_resident_window *find_window(const struct look *look, uint64_t number)
 {
-    const struct window wanted = {.number = number};
+    const struct rm_resident_window wanted = {.number = number};
     return bsearch(&wanted, look->windows, look->count, sizeof wanted, compare_numbers);
 }
 
@@ -169,7 +178,7 @@ static bool list_windows(struct look *look, const struct rm_resident *resident)
         const struct rm_resident_sample *sample = &resident->samples[i];
         uint64_t own = sample->address / look->window_bytes, reach = reach_of(look, sample);
         for (uint64_t n = own > reach ? own - reach : 0; n <= own + reach; n++) {
-            struct window *window =
+            struct rm_resident_window *window =
                 rm_append(&look->windows, &look->count, &look->room, sizeof *window);
             if (window == NULL) {
                 return false;
@@ -178,6 +187,9 @@ static bool list_windows(struct look *look, const struct rm_resident *resident)
         }
     }
     size_t kept = 0;
+    if (look->windows == NULL) { /* no samples */
+        return false;
+    }
     qsort(look->windows, look->count, sizeof *look->windows, compare_numbers);
     for (size_t i = 0; i < look->count; i++) {
         bool is_known = i > 0 && look->windows[i].number == look->windows[kept - 1].number;
@@ -187,7 +199,7 @@ static bool list_windows(struct look *look, const struct rm_resident *resident)
     return true;
 }
 
-static void add_chunk(const struct look *look, struct window *window)
+static void add_chunk(const struct look *look, struct rm_resident_window *window)
 {
     window->pages += look->pages;
     window->read += CHUNK_PAGES;
@@ -202,12 +214,12 @@ static bool read_samples(struct look *look, struct rm_resident *resident)
         if (!read_chunk(look, page / CHUNK_PAGES)) {
             return false;
         }
-        struct window *window = find_window(look, sample->address / look->window_bytes);
+        struct rm_resident_window *window = find_window(look, sample->address / look->window_bytes);
         if (window != NULL && look->chunk != before) {
             add_chunk(look, window);
         }
         if (!is_there(look->entries[page % CHUNK_PAGES])) {
-            count(sample, 0);
+            set_counted(sample, 0);
             sample->bytes = 0;
         }
     }
@@ -219,7 +231,7 @@ static void read_windows(struct look *look)
 {
     uint64_t chunks = look->window_bytes / (CHUNK_PAGES * look->page_bytes);
     for (size_t i = 0; i < look->count; i++) {
-        struct window *window = &look->windows[i];
+        struct rm_resident_window *window = &look->windows[i];
         if (window->read == 0) {
             (void)read_chunk(look, window->number * chunks);
             add_chunk(look, window);
@@ -233,7 +245,7 @@ static void read_windows(struct look *look)
 
 static uint64_t claim(const struct look *look, uint64_t number, uint64_t wanted)
 {
-    struct window *window = find_window(look, number);
+    struct rm_resident_window *window = find_window(look, number);
     uint64_t part = window == NULL ? 0 : window->bytes < wanted ? window->bytes : wanted;
     if (window != NULL) {
         window->bytes -= part;
@@ -275,7 +287,7 @@ static void claim_for_all(const struct look *look, struct rm_resident *resident)
     for (size_t i = 0; i < resident->count; i++) {
         struct rm_resident_sample sample = resident->samples[i];
         uint64_t claimed = claim_all(look, &sample);
-        count(&sample, claimed);
+        set_counted(&sample, claimed);
         resident->samples[kept] = sample;
         kept += claimed > 0 ? 1 : 0;
     }
@@ -295,50 +307,66 @@ static uint64_t window_bytes_for(const struct rm_resident *resident, uint64_t pa
     return bytes;
 }
 
-/* Without memory, or after the end of the process, the look before counts. */
-static void look_at(struct rm_resident *resident, int pagemap, uint64_t page_bytes)
+/* If a process ends between two readings, the pages of others read as if they were not there. */
+static bool is_alive(struct look *look, const struct rm_resident *resident)
+{
+    look->chunk = 0;
+    return read_chunk(look, resident->samples[0].address / look->page_bytes / CHUNK_PAGES);
+}
+
+static resmon_status look_at(struct rm_resident *resident, int pagemap, uint64_t page_bytes)
 {
     struct look look = {
         .pagemap = pagemap,
         .page_bytes = page_bytes,
         .window_bytes = window_bytes_for(resident, page_bytes),
+        .windows = resident->windows,
+        .room = resident->window_room,
     };
     qsort(resident->samples, resident->count, sizeof *resident->samples, compare_addresses);
-    if (list_windows(&look, resident) && read_samples(&look, resident)) {
-        read_windows(&look);
-        claim_for_all(&look, resident);
+    bool has_room = list_windows(&look, resident);
+    resident->windows = look.windows;
+    resident->window_room = look.room;
+    if (!has_room) {
+        return RESMON_ENOMEM;
     }
-    rm_free(look.windows);
+    if (!read_samples(&look, resident)) {
+        return RESMON_ESRCH;
+    }
+    read_windows(&look);
+    if (!is_alive(&look, resident)) {
+        return RESMON_ESRCH;
+    }
+    claim_for_all(&look, resident);
+    return RESMON_OK;
 }
 
 resmon_status rm_resident_look(struct rm_resident *resident, const struct rm_root *root,
                                const char *path, uint64_t page_bytes)
 {
-    int64_t now_ns = rm_clock_monotonic_ns();
     int pagemap;
-    if (resident->count == 0 || now_ns < resident->next_ns) {
+    if (resident->count == 0) {
         return RESMON_OK;
     }
     resmon_status status = rm_fd_open(root, path, &pagemap);
     if (status == RESMON_OK) {
-        look_at(resident, pagemap, page_bytes);
+        status = look_at(resident, pagemap, page_bytes);
         (void)close(pagemap);
     }
-    int64_t end_ns = rm_clock_monotonic_ns();
-    int64_t pause_ns = IDLE * (end_ns - now_ns);
-    resident->next_ns = end_ns + (pause_ns > LEAST_NS ? pause_ns : LEAST_NS);
+    resident->is_full = false;
     return status;
 }
 
-void rm_resident_hurry(struct rm_resident *resident)
+uint64_t rm_resident_bytes(const struct rm_resident *resident)
 {
-    resident->next_ns = 0;
+    return resident->room * sizeof *resident->samples +
+           resident->window_room * sizeof *resident->windows;
 }
 
 void rm_resident_withdraw(struct rm_resident *resident)
 {
     for (size_t i = 0; i < resident->count; i++) {
-        count(&resident->samples[i], 0);
+        set_counted(&resident->samples[i], 0);
     }
     resident->count = 0;
 }
@@ -346,5 +374,20 @@ void rm_resident_withdraw(struct rm_resident *resident)
 void rm_resident_free(struct rm_resident *resident)
 {
     rm_free(resident->samples);
+    rm_free(resident->windows);
     *resident = (struct rm_resident){.count = 0};
+}
+
+/* ---- when to look ----------------------------------------------------------------------- */
+
+bool rm_resident_turn_begin(struct rm_resident_turn *turn, int64_t now_ns)
+{
+    turn->begin_ns = now_ns;
+    return now_ns >= turn->next_ns;
+}
+
+void rm_resident_turn_end(struct rm_resident_turn *turn, int64_t now_ns)
+{
+    int64_t pause_ns = PAUSES * (now_ns - turn->begin_ns);
+    turn->next_ns = now_ns + (pause_ns > LEAST_PAUSE_NS ? pause_ns : LEAST_PAUSE_NS);
 }

@@ -18,7 +18,7 @@
 #include "os/file.h"
 #include "store/stack_record.h"
 
-#define RM_RESIDENT_SAMPLES 16384U /* of a process; more are joined in pairs */
+#define RM_RESIDENT_SAMPLES 4096U /* of a process; more are joined in pairs */
 
 struct rm_resident_sample {
     struct rm_stack_entry *entry;
@@ -29,30 +29,41 @@ struct rm_resident_sample {
     uint64_t counted; /* of the bytes: what `entry` has */
 };
 
+struct rm_resident_window; /* a part of the address space */
+
 /* Zeroed: no samples. */
 struct rm_resident {
     struct rm_resident_sample *samples;
     size_t count, room;
-    uint64_t latest;   /* order of the latest sample */
-    uint64_t left_out; /* samples without room */
-    int64_t next_ns;   /* time of the next look */
+    uint64_t latest;                    /* order of the latest sample */
+    bool is_full;                       /* of different stacks, until the next look */
+    struct rm_resident_window *windows; /* working memory */
+    size_t window_room;
 };
 
-/** Adds a sample of a page fault, whose memory is there. */
-void rm_resident_add(struct rm_resident *resident, const struct rm_resident_sample *sample);
+/** Adds a sample of a page fault, whose memory is there.  False: no room for more stacks. */
+bool rm_resident_add(struct rm_resident *resident, const struct rm_resident_sample *sample);
 
-/** Looks at all pages, if it is time; `path`: of the pagemap below the root.  Returns the error of
- * opening it. */
+/** Looks at all pages; `path`: of the pagemap below the root.  RESMON_ESRCH: the process has ended,
+ * or RESMON_ENOMEM: what the look before has seen stays; or an error of opening the file. */
 resmon_status rm_resident_look(struct rm_resident *resident, const struct rm_root *root,
                                const char *path, uint64_t page_bytes);
 
-/** The next look is due at once. */
-void rm_resident_hurry(struct rm_resident *resident);
+/** Bytes of memory that it has. */
+uint64_t rm_resident_bytes(const struct rm_resident *resident);
 
 /** Takes all amounts back: the program was replaced by another one. */
 void rm_resident_withdraw(struct rm_resident *resident);
 
 /** Frees; the stacks keep their amounts. */
 void rm_resident_free(struct rm_resident *resident);
+
+/* When to look: each 0.1 s, or so much less often that looks take a hundredth of a CPU. */
+struct rm_resident_turn {
+    int64_t begin_ns, next_ns;
+};
+
+bool rm_resident_turn_begin(struct rm_resident_turn *turn, int64_t now_ns);
+void rm_resident_turn_end(struct rm_resident_turn *turn, int64_t now_ns);
 
 #endif

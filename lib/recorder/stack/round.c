@@ -346,27 +346,38 @@ static void settle_faults(struct rm_stack_round *round)
     }
 }
 
-/* Notes a page of memory, and what its sample represents. */
-static void note_page(struct rm_stack_round *round, struct rm_stack_entry *entry,
-                      const struct rm_slot_sample *taken)
+/* Notes a small page of memory, and what its sample represents. */
+static void note_page(struct rm_stack_round *round, const struct rm_stack_sample *sample,
+                      struct rm_stack_entry *entry, const struct rm_slot_sample *taken)
 {
-    bool is_huge = taken->page_bytes > round->page_bytes;
     const struct rm_resident_sample page = {
         .entry = entry,
         .address = taken->address,
-        .bytes = taken->faults * (is_huge ? taken->page_bytes : round->page_bytes),
+        .bytes = sample->weight,
         .faults = taken->faults,
     };
-    if (entry != NULL && !round->lacks_pagemap) {
-        rm_resident_add(&round->resident, &page);
+    if (entry != NULL && !round->lacks_pagemap && !rm_resident_add(&round->resident, &page)) {
+        rm_stack_writer_lose(&round->writer, RM_LOSS_ROOM, 1);
     }
+}
+
+static void lose_pagemap(struct rm_stack_round *round, const char *why)
+{
+    round->lacks_pagemap = true;
+    round->weights.resident = NULL;
+    rm_resident_withdraw(&round->resident);
+    rm_stack_writer_set_kind(&round->writer, RESMON_STACK_RESIDENT, RESMON_ENOTSUP, why);
 }
 
 static void look_at_pages(struct rm_stack_round *round)
 {
-    if (!round->lacks_pagemap) {
-        (void)rm_resident_look(&round->resident, &round->root, "proc/thread-self/pagemap",
-                               round->page_bytes);
+    if (round->lacks_pagemap || round->terms.fault_period == 0) {
+        return;
+    }
+    resmon_status status = rm_resident_look(&round->resident, &round->root,
+                                            "proc/thread-self/pagemap", round->page_bytes);
+    if (status != RESMON_OK && status != RESMON_ENOMEM) {
+        lose_pagemap(round, resmon_last_error());
     }
 }
 
@@ -376,13 +387,11 @@ static void hold(struct rm_stack_round *round, const struct rm_stack_sample *sam
     enum rm_rss_part part = sample->kind == RESMON_STACK_FILE ? RM_RSS_FILE : RM_RSS_ANON;
     const struct rm_held_fault held = {
         .entry = rm_stack_writer_add(&round->writer, sample),
+        .address = taken->address,
         .faults = taken->faults,
         .count = taken->count,
         .page_bytes = taken->page_bytes,
     };
-    if (part == RM_RSS_ANON) {
-        note_page(round, held.entry, taken);
-    }
     if (held.entry != NULL && !rm_fault_weights_hold(&round->weights, part, &held)) {
         settle_faults(round);
         (void)rm_fault_weights_hold(&round->weights, part, &held);
@@ -402,7 +411,7 @@ static void take_faults(struct rm_stack_round *round, struct rm_stack_sample *sa
         sample->weight = taken->faults * (is_huge ? taken->page_bytes : round->page_bytes);
         sample->square = rm_stack_square(sample->weight, taken->faults);
         rm_fault_weights_count(&round->weights, is_huge ? 0 : sample->weight);
-        note_page(round, rm_stack_writer_add(&round->writer, sample), taken);
+        note_page(round, sample, rm_stack_writer_add(&round->writer, sample), taken);
     }
 }
 
@@ -580,16 +589,19 @@ void rm_stack_round_make(struct rm_stack_round *round)
     if (round->number++ % SLOW_ROUNDS == 0 && !round->is_lost) {
         rm_stack_threads_count_blocked(round);
     }
-    look_at_pages(round);
+    if (rm_resident_turn_begin(&round->resident_turn, rm_clock_monotonic_ns())) {
+        look_at_pages(round);
+        rm_resident_turn_end(&round->resident_turn, rm_clock_monotonic_ns());
+    }
     set_totals(round);
-    RM_STORE(&round->terms.block.header->own_stacks_rss, rm_stack_sampler_bytes());
+    RM_STORE(&round->terms.block.header->own_stacks_rss,
+             rm_stack_sampler_bytes() + rm_resident_bytes(&round->resident));
 }
 
 void rm_stack_round_finish(struct rm_stack_round *round)
 {
     see_modules(round);
     rm_stack_round_drain(round);
-    rm_resident_hurry(&round->resident);
     look_at_pages(round);
     set_totals(round);
 }
@@ -616,11 +628,9 @@ static void open_pages(struct rm_stack_round *round)
     rm_fault_weights_begin(&round->weights, round->page_bytes, round->terms.fault_period,
                            is_read ? rss : NULL);
     round->lacks_rss = !is_read;
-    round->lacks_pagemap = !rm_file_is_open(&round->pages.pagemap);
-    if (round->lacks_pagemap) {
-        rm_stack_writer_set_kind(&round->writer, RESMON_STACK_RESIDENT, RESMON_ENOTSUP,
-                                 "the pages of the process cannot be read here "
-                                 "(/proc/self/pagemap)");
+    round->weights.resident = &round->resident;
+    if (!rm_file_is_open(&round->pages.pagemap)) {
+        lose_pagemap(round, "the pages of the process cannot be read here (/proc/self/pagemap)");
     }
     if (!is_read) {
         rm_stack_writer_set_kind(&round->writer, RESMON_STACK_FILE, RESMON_ENOTSUP,

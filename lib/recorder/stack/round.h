@@ -133,6 +133,7 @@ struct rm_stack_round {
     struct rm_fault_remarks remarks;
     bool lacks_rss; /* so pages of files cannot be weighed */
     struct rm_resident resident;
+    struct rm_resident_turn resident_turn;
     bool lacks_pagemap; /* so what is still there is not known */
 };
 

@@ -41,7 +41,7 @@ static void forget_code(struct rm_space *space)
     space->mappings_ns = 0;
 }
 
-void rm_space_disown_code(struct rm_space *space)
+void rm_space_disown(struct rm_space *space)
 {
     space->maps = NULL;
     space->map_count = 0;

@@ -34,6 +34,7 @@ struct rm_space {
     struct rm_file_mappings mappings;
     int64_t mappings_ns; /* when the mappings were read; 0: never */
     struct rm_resident resident;
+    uint64_t looks;   /* at what is still there; set by stack/outside */
     int64_t ended_ns; /* 0: alive */
     uint64_t used_ns; /* CPU time of its ended threads */
     /* the main thread has an account: a further one is of another process */
@@ -88,8 +89,8 @@ static inline bool rm_space_is_accounted(const struct rm_space *space)
     return !space->was_hidden && space->accounted >= space->threads;
 }
 
-/** For a copy: it has no mappings, and leaves the original's alone. */
-void rm_space_disown_code(struct rm_space *space);
+/** For a copy: it has no mappings or memory of its own, and leaves the original's alone. */
+void rm_space_disown(struct rm_space *space);
 
 typedef void (*rm_space_visit_fn)(void *context, struct rm_space *space);
 void rm_spaces_visit(struct rm_spaces *spaces, rm_space_visit_fn visit, void *context);
