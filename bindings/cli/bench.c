@@ -4,16 +4,16 @@
  * whose document is read and removed.  Short commands get too few samples, and observing would
  * change them: they are only started and waited for.
  */
-#define _GNU_SOURCE /* getrandom, W_EXITCODE, SOCK_CLOEXEC */
+#define _GNU_SOURCE /* syscall, SOCK_CLOEXEC */
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -320,7 +320,7 @@ static int run_bare(struct bench *bench, const struct command *command, struct c
         return -1;
     }
     int missing = ret_run->error == ENOENT ? CLI_NOT_FOUND : CLI_NOT_EXECUTABLE;
-    return ret_run->error != 0 ? W_EXITCODE(missing, 0) : ret_run->status;
+    return ret_run->error != 0 ? missing << 8 : ret_run->status;
 }
 
 /* False: the benchmark ends. */
@@ -347,7 +347,7 @@ static bool run_once(struct bench *bench, struct command *command, bool counts)
 static size_t below(size_t bound)
 {
     unsigned number = 0;
-    if (getrandom(&number, sizeof number, GRND_NONBLOCK) != (ssize_t)sizeof number) {
+    if (syscall(SYS_getrandom, &number, sizeof number, 1U /* GRND_NONBLOCK */) != sizeof number) {
         number = (unsigned)(cli_now_s() * 1e6);
     }
     return number % bound;

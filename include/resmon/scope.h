@@ -363,20 +363,33 @@ static inline resmon_timed resmon_timed_enter_(resmon_site *site, uint64_t meter
 
 #endif
 
+/* clang from 22 on warns of __COUNTER__ with -Wpedantic: it belongs to C2y. */
+#if defined(__clang__) && __clang_major__ >= 22
+#define RESMON_COUNTER_ \
+    _Pragma("clang diagnostic push") _Pragma("clang diagnostic ignored \"-Wc2y-extensions\"")
+#define RESMON_COUNTER_END_ _Pragma("clang diagnostic pop")
+#else
+#define RESMON_COUNTER_
+#define RESMON_COUNTER_END_
+#endif
+
 #ifndef RESMON_DISABLE
 
 /** Begins a scope named `literal` (a string literal), which lasts to the end of the block. */
-#define RESMON_SCOPE(literal) RESMON_SCOPE_NAMED_("" literal "", __COUNTER__)
+#define RESMON_SCOPE(literal) \
+    RESMON_COUNTER_ RESMON_SCOPE_NAMED_("" literal "", __COUNTER__) RESMON_COUNTER_END_
 
 /** Returns a handle of the innermost open scope of this thread: resmon_scope_here(). */
 #define RESMON_HERE() resmon_scope_here()
 
 /** Begins a scope named `literal` below the scope of the handle `under`, which lasts to the end of
  * the block.  `under` is evaluated once, also with RESMON_DISABLE, so its variable is used. */
-#define RESMON_SCOPE_UNDER(under, literal) RESMON_UNDER_NAMED_(under, "" literal "", __COUNTER__)
+#define RESMON_SCOPE_UNDER(under, literal) \
+    RESMON_COUNTER_ RESMON_UNDER_NAMED_(under, "" literal "", __COUNTER__) RESMON_COUNTER_END_
 
 /** Begins a scope with the name of the function, which lasts to the end of the block. */
-#define RESMON_FUNCTION() RESMON_SCOPE_NAMED_(__func__, __COUNTER__)
+#define RESMON_FUNCTION() \
+    RESMON_COUNTER_ RESMON_SCOPE_NAMED_(__func__, __COUNTER__) RESMON_COUNTER_END_
 
 /**
  * Sets a checkpoint: adds wall time and memory growth since the previous checkpoint to its line.
@@ -403,7 +416,8 @@ static inline resmon_timed resmon_timed_enter_(resmon_site *site, uint64_t meter
  * The line is "NAME finished in 1.2345 s" (level RESMON_LOG_INFO, see resmon_set_log()).  The
  * statement may contain commas and return.  It must not leave the macro by break, continue or goto.
  */
-#define RESMON_TIMED(literal, ...) RESMON_WRAP_("" literal "", 1, __COUNTER__, __VA_ARGS__)
+#define RESMON_TIMED(literal, ...) \
+    RESMON_COUNTER_ RESMON_WRAP_("" literal "", 1, __COUNTER__, __VA_ARGS__) RESMON_COUNTER_END_
 
 /**
  * Runs the statement as RESMON_TIMED() does, but logs the exact RSS peak during the statement.
@@ -415,14 +429,16 @@ static inline resmon_timed resmon_timed_enter_(resmon_site *site, uint64_t meter
  * accounting (sacct, /usr/bin/time) shows the highest RSS since the reset.  The metric
  * proc.mem.peak_rss of a run covers the whole life of the process.
  */
-#define RESMON_PEAK_RSS(literal, ...) RESMON_WRAP_("" literal "", 4, __COUNTER__, __VA_ARGS__)
+#define RESMON_PEAK_RSS(literal, ...) \
+    RESMON_COUNTER_ RESMON_WRAP_("" literal "", 4, __COUNTER__, __VA_ARGS__) RESMON_COUNTER_END_
 
 #elif defined(__cplusplus)
 #define RESMON_SCOPE(literal) static_assert(sizeof("" literal "") > 0, "a literal")
 #define RESMON_HERE()         (static_cast<uint64_t>(0))
-#define RESMON_SCOPE_UNDER(under, literal)                                          \
-    const bool RESMON_CONCAT_(resmon_under_, __COUNTER__) __attribute__((unused)) = \
-        (static_cast<void>(under), sizeof("" literal "") > 0)
+#define RESMON_SCOPE_UNDER(under, literal)                                \
+    RESMON_COUNTER_ const bool RESMON_CONCAT_(resmon_under_, __COUNTER__) \
+        __attribute__((unused)) =                                         \
+            (static_cast<void>(under), sizeof("" literal "") > 0) RESMON_COUNTER_END_
 #define RESMON_FUNCTION() static_assert(true, "disabled")
 #define RESMON_LINE()     static_assert(true, "disabled")
 #define RESMON_TIMED(literal, ...) \
@@ -433,9 +449,9 @@ static inline resmon_timed resmon_timed_enter_(resmon_site *site, uint64_t meter
 #else
 #define RESMON_SCOPE(literal) _Static_assert(sizeof("" literal "") > 0, "a literal")
 #define RESMON_HERE()         ((uint64_t)0)
-#define RESMON_SCOPE_UNDER(under, literal)                                         \
-    const int RESMON_CONCAT_(resmon_under_, __COUNTER__) __attribute__((unused)) = \
-        ((void)(under), sizeof("" literal "") > 0)
+#define RESMON_SCOPE_UNDER(under, literal)                                                         \
+    RESMON_COUNTER_ const int RESMON_CONCAT_(resmon_under_, __COUNTER__) __attribute__((unused)) = \
+        ((void)(under), sizeof("" literal "") > 0) RESMON_COUNTER_END_
 #define RESMON_FUNCTION() _Static_assert(1, "disabled")
 #define RESMON_LINE()     _Static_assert(1, "disabled")
 #define RESMON_TIMED(literal, ...) \

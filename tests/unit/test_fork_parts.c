@@ -3,7 +3,7 @@
  * base/fork: parts are done in one order, whole ones only, and a lock that is held over a fork is
  * free in both processes, also where a signal handler forks while its own thread has it.
  */
-#define _GNU_SOURCE /* sem_clockwait, rm_fork_lock */
+#define _GNU_SOURCE /* sem_clockwait */
 #include "test.h"
 
 #include <pthread.h>
@@ -193,9 +193,9 @@ static const struct rm_fork_part locked = {hold, release, renew};
 
 static bool lock_is_free(void)
 {
-    bool is_free = pthread_mutex_trylock(&lock.mutex) == 0;
+    bool is_free = pthread_mutex_trylock(&lock.lock.mutex) == 0;
     if (is_free) {
-        rm_fork_unlock(&lock);
+        (void)pthread_mutex_unlock(&lock.lock.mutex);
     }
     return is_free;
 }

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#define _GNU_SOURCE /* PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP */
 #include "base/fork.h"
 
 #include <signal.h>
@@ -94,22 +93,21 @@ uint32_t rm_forks(void)
 
 void rm_fork_lock_hold(struct rm_fork_lock *held)
 {
-    held->is_held = pthread_mutex_lock(&held->mutex) == 0;
+    held->is_held = rm_lock_take(&held->lock);
 }
 
 void rm_fork_lock_release(struct rm_fork_lock *held)
 {
     if (held->is_held) {
-        (void)pthread_mutex_unlock(&held->mutex);
+        rm_lock_drop(&held->lock);
     }
 }
 
-/* The child's thread has another id than the thread that locked the mutex.  So unlock fails
- * (EPERM), and the mutex is initialised again.  ThreadSanitizer does not see the change of the id:
- * it counts the unlock, and does not report a double lock for the new mutex. */
+/* The child's only thread has the lock, by `before` or since before.  Its mutex is a new one: other
+ * threads, which do not exist here, may have waited for the old one. */
 bool rm_fork_lock_renew(struct rm_fork_lock *held)
 {
-    (void)pthread_mutex_unlock(&held->mutex);
-    held->mutex = (pthread_mutex_t)PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP;
+    rm_lock_drop(&held->lock);
+    held->lock = (struct rm_lock)RM_LOCK_INITIALIZER;
     return held->is_held;
 }

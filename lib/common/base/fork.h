@@ -8,9 +8,10 @@
 #ifndef RM_BASE_FORK_H
 #define RM_BASE_FORK_H
 
-#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
+
+#include "base/lock.h"
 
 enum rm_fork_place {
     RM_FORK_STACKS,   /* stack/handler.c: no sample is being taken */
@@ -53,23 +54,23 @@ uint32_t rm_forks(void);
  * the parent, and the child does not use the guarded data.
  */
 struct rm_fork_lock {
-    pthread_mutex_t mutex;
+    struct rm_lock lock;
     bool is_held; /* during the fork in progress */
 };
 
-#define RM_FORK_LOCK_INITIALIZER                       \
-    {                                                  \
-        PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP, false \
+#define RM_FORK_LOCK_INITIALIZER   \
+    {                              \
+        RM_LOCK_INITIALIZER, false \
     }
 
 static inline void rm_fork_lock(struct rm_fork_lock *lock)
 {
-    (void)pthread_mutex_lock(&lock->mutex);
+    (void)rm_lock_take(&lock->lock);
 }
 
 static inline void rm_fork_unlock(struct rm_fork_lock *lock)
 {
-    (void)pthread_mutex_unlock(&lock->mutex);
+    rm_lock_drop(&lock->lock);
 }
 
 /** For a part's `before`, `in_parent` and `in_child`.  The last one returns whether the guarded

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#define _GNU_SOURCE /* getdents64, SEEK_DATA */
+#define _GNU_SOURCE /* SEEK_DATA, DT_DIR */
 #include "os/file.h"
 
 #include <dirent.h>
@@ -13,6 +13,7 @@
 
 #include "base/alloc.h"
 #include "base/fault.h"
+#include "base/libc.h"
 #include "base/status.h"
 #include "base/text.h"
 #include "os/own_io.h"
@@ -377,20 +378,20 @@ static bool is_self_or_parent(const char *name)
 /* Returns 0 at the end, 1 when `visit` ended it, -1 with errno on failure. */
 static int visit_entries(int fd, bool wants_all, rm_dir_visit_fn visit, void *context)
 {
-    _Alignas(struct dirent64) char bytes[4096];
+    _Alignas(struct rm_directory_entry) char bytes[4096];
     for (;;) {
-        ssize_t got = getdents64(fd, bytes, sizeof bytes);
+        ssize_t got = rm_directory_read(fd, bytes, sizeof bytes);
         if (got <= 0) {
             return (int)got;
         }
         for (ssize_t at = 0; at < got;) {
-            const struct dirent64 *entry = (const void *)(bytes + at);
+            const struct rm_directory_entry *entry = (const void *)(bytes + at);
             bool is_wanted =
-                (wants_all || entry->d_type == DT_DIR) && !is_self_or_parent(entry->d_name);
-            if (is_wanted && !visit(context, entry->d_name)) {
+                (wants_all || entry->type == DT_DIR) && !is_self_or_parent(entry->name);
+            if (is_wanted && !visit(context, entry->name)) {
                 return 1;
             }
-            at += entry->d_reclen;
+            at += entry->bytes;
         }
     }
 }

@@ -7,13 +7,13 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/compiler.h"
+#include "base/libc.h"
 #include "base/map.h"
 #include "base/parse.h"
 #include "os/file.h"
@@ -60,7 +60,7 @@ static uint64_t own_image(void)
     if (RM_LOAD(&image) != 0) {
         return RM_LOAD(&image);
     }
-    if (getrandom(&made, sizeof made, GRND_NONBLOCK) != (ssize_t)sizeof made) {
+    if (!rm_random(&made, sizeof made)) {
         made = (uint64_t)rm_clock_monotonic_ns();
     }
     made |= 1;

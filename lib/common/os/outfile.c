@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#define _GNU_SOURCE /* renameat2, F_OFD_SETLK */
+#define _GNU_SOURCE /* F_OFD_SETLK */
 #include "os/outfile.h"
 
 #include <errno.h>
@@ -13,6 +13,7 @@
 #include "base/alloc.h"
 #include "base/compiler.h"
 #include "base/fault.h"
+#include "base/libc.h"
 #include "base/status.h"
 #include "base/text.h"
 #include "os/file.h"
@@ -250,7 +251,7 @@ static void sync_directory(const char *path)
 static int rename_new(const char *from, const char *to)
 {
     struct stat info;
-    int done = renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE);
+    int done = rm_rename_new(from, to);
     if (done == 0 || (errno != ENOSYS && errno != EINVAL)) {
         return done;
     }

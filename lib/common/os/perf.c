@@ -18,6 +18,7 @@
 
 #include "base/clock.h"
 #include "base/fault.h"
+#include "base/libc.h"
 #include "base/parse.h"
 #include "base/status.h"
 #include "os/file.h"
@@ -123,7 +124,7 @@ bool rm_perf_is_ours(int fd)
 uint64_t rm_perf_id(int fd)
 {
     uint64_t id = 0;
-    return rm_perf_is_ours(fd) && ioctl(fd, PERF_EVENT_IOC_ID, &id) == 0 ? id : 0;
+    return rm_perf_is_ours(fd) && rm_ioctl(fd, PERF_EVENT_IOC_ID, &id) == 0 ? id : 0;
 }
 
 bool rm_perf_is_event(int fd, uint64_t id)

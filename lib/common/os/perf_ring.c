@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/compiler.h"
+#include "base/libc.h"
 #include "base/status.h"
 #include "os/perf.h"
 
@@ -128,7 +129,7 @@ static bool sends_signals(const struct rm_perf_ring *ring)
 {
     uint64_t id = 0;
     return fcntl(ring->fd, F_GETSIG) == ring->signal &&
-           ioctl(ring->fd, PERF_EVENT_IOC_ID, &id) == 0 && id == ring->id;
+           rm_ioctl(ring->fd, PERF_EVENT_IOC_ID, &id) == 0 && id == ring->id;
 }
 
 /* Without a private descriptor table, a program may close all descriptors.  The number may then be

@@ -16,6 +16,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/compiler.h"
+#include "base/libc.h"
 #include "base/status.h"
 #include "base/text.h"
 
@@ -522,7 +523,7 @@ static bool learn_of_zombie(uint32_t pid, uint32_t *ret_status)
 bool rm_process_end_learn(int fd, uint32_t pid, uint32_t *ret_status)
 {
     struct pidfd_info info = {.mask = WITH_EXIT};
-    if (fd >= 0 && ioctl(fd, GET_INFO, &info) == 0 && (info.mask & WITH_EXIT) != 0) {
+    if (fd >= 0 && rm_ioctl(fd, GET_INFO, &info) == 0 && (info.mask & WITH_EXIT) != 0) {
         *ret_status = (uint32_t)info.exit_code;
         return true;
     }

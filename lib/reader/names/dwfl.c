@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#define _GNU_SOURCE /* memfd_create */
-
 #include "names/names.h"
 
 #include <dwarf.h>
@@ -19,6 +17,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/compiler.h"
+#include "base/libc.h"
 #include "base/status.h"
 #include "base/text.h"
 #include "os/library.h"
@@ -391,7 +390,7 @@ static int open_vdso(struct work *work)
         (void)refuse(work, "%s", resmon_last_error());
         return -1;
     }
-    int fd = memfd_create(RM_VDSO_NAME, MFD_CLOEXEC);
+    int fd = rm_memory_file(RM_VDSO_NAME);
     if (fd < 0 || write(fd, image, length) != (ssize_t)length) {
         (void)refuse(work, "cannot copy the vDSO: %s", strerror(errno));
         if (fd >= 0) {

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#define _GNU_SOURCE /* explicit_bzero */
 #include "promql/promql.h"
 
 #include <math.h>
@@ -9,6 +8,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/compiler.h"
+#include "base/libc.h"
 #include "base/number.h"
 #include "base/status.h"
 #include "base/struct_size.h"
@@ -53,7 +53,7 @@ static resmon_status open_client(struct rm_promql *promql, const resmon_promql_o
         };
         status = rm_http_open(&how, &promql->http);
     }
-    explicit_bzero(secrets, sizeof *secrets);
+    rm_wipe(secrets, sizeof *secrets);
     rm_free(secrets);
     return status;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#define _GNU_SOURCE /* clone, memfd_create */
+#define _GNU_SOURCE /* clone */
 #include "symbols/symbolizer.h"
 
 #include <errno.h>
@@ -25,6 +25,7 @@
 #include "base/clock.h"
 #include "base/compiler.h"
 #include "base/fault.h"
+#include "base/libc.h"
 #include "base/sanitizer.h"
 #include "base/status.h"
 #include "base/text.h"
@@ -305,8 +306,7 @@ static resmon_status open_program(struct exchange *exchange)
 
 static resmon_status make_file(struct rm_kept *kept)
 {
-    int fd =
-        RM_FAULT(RM_FAULT_OPEN) ? (errno = EMFILE, -1) : memfd_create("resmon-helper", MFD_CLOEXEC);
+    int fd = RM_FAULT(RM_FAULT_OPEN) ? (errno = EMFILE, -1) : rm_memory_file("resmon-helper");
     if (fd < 0) {
         return rm_error_errno(errno, "cannot make a file in memory");
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#define _GNU_SOURCE /* secure_getenv, PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP */
+#define _GNU_SOURCE /* secure_getenv */
 /*
  * The environment variable RESMON: a monitor starts when the library is loaded, and stops when the
  * program exits.  No other part of the library prints; here, the variable requests it.
@@ -21,6 +21,7 @@
 #include "base/alloc.h"
 #include "base/compiler.h"
 #include "base/fork.h"
+#include "base/lock.h"
 #include "base/status.h"
 #include "base/text.h"
 #include "base/thread.h"
@@ -37,9 +38,8 @@ static resmon_monitor *monitor;
 static bool is_quiet; /* only RESMON_RUN is set, by a parent command: nothing is printed */
 static pid_t owner;   /* process with the monitor; 0: no monitor was started */
 static uint32_t owner_forks;
-static pthread_mutex_t finish_lock = PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP;
-static pthread_mutex_t end_lock =
-    PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP; /* while it is held, `monitor` is not freed */
+static struct rm_lock finish_lock = RM_LOCK_INITIALIZER;
+static struct rm_lock end_lock = RM_LOCK_INITIALIZER; /* while it is held, `monitor` is not freed */
 static struct rm_kept stderr_file; /* the file of descriptor 2 at the start; never closed */
 static struct rm_kept stderr_copy; /* for programs that close descriptor 2 before they end */
 
@@ -356,10 +356,10 @@ static bool start(const char *text)
 static void release(void)
 {
     rm_end_signals_release();
-    (void)pthread_mutex_lock(&end_lock);
+    (void)rm_lock_take(&end_lock);
     resmon_monitor *finished = monitor;
     RM_STORE(&monitor, NULL);
-    (void)pthread_mutex_unlock(&end_lock);
+    rm_lock_drop(&end_lock);
     resmon_monitor_free(finished);
     if (plan != NULL) {
         rm_plan_free(plan);
@@ -388,9 +388,9 @@ resmon_status resmon_program_set_end(const resmon_run_end *end)
     resmon_status status = rm_end_take(end, &known);
     if (status == RESMON_OK && !is_ours()) {
         status = no_run(); /* no lock: in a forked child, it may be held forever */
-    } else if (status == RESMON_OK && pthread_mutex_lock(&end_lock) == 0) {
+    } else if (status == RESMON_OK && rm_lock_take(&end_lock)) {
         status = is_ours() ? rm_monitor_set_end(monitor, &known) : no_run();
-        (void)pthread_mutex_unlock(&end_lock);
+        rm_lock_drop(&end_lock);
     }
     return status;
 }
@@ -398,13 +398,13 @@ resmon_status resmon_program_set_end(const resmon_run_end *end)
 /* An end that the program has set takes precedence over its exit status. */
 static void note_exit_status(int exit_status)
 {
-    if (!is_ours() || pthread_mutex_lock(&end_lock) != 0) {
+    if (!is_ours() || !rm_lock_take(&end_lock)) {
         return; /* not our process, or a signal handler exits while its thread holds the lock */
     }
     if (is_ours()) {
         rm_monitor_note_exit(monitor, exit_status);
     }
-    (void)pthread_mutex_unlock(&end_lock);
+    rm_lock_drop(&end_lock);
 }
 
 /*
@@ -416,7 +416,7 @@ static void note_exit_status(int exit_status)
 static void finish_once(void)
 {
     rm_end_signals_wait();
-    if (owner != getpid() || pthread_mutex_lock(&finish_lock) != 0) {
+    if (owner != getpid() || !rm_lock_take(&finish_lock)) {
         return;
     }
     if (is_ours()) {
@@ -427,7 +427,7 @@ static void finish_once(void)
         }
         release();
     }
-    (void)pthread_mutex_unlock(&finish_lock);
+    rm_lock_drop(&finish_lock);
 }
 
 resmon_status resmon_program_finish(int32_t exit_status)
@@ -476,7 +476,7 @@ resmon_status resmon_monitor_stop_at_exit(resmon_monitor *left)
 /* The lock is kept: a thread that exits now waits until the signal ends the program. */
 static void finish_for_signal(int number)
 {
-    if (pthread_mutex_lock(&finish_lock) == 0 && is_ours()) {
+    if (rm_lock_take(&finish_lock) && is_ours()) {
         rm_monitor_note_signal(monitor, number);
         (void)rm_thread_call(finish, NULL);
     }
@@ -487,7 +487,7 @@ static void go_on(void)
     if (is_ours()) {
         release();
     }
-    (void)pthread_mutex_unlock(&finish_lock);
+    rm_lock_drop(&finish_lock);
 }
 
 static resmon_status take_signals(uint64_t wanted)
@@ -542,7 +542,7 @@ static bool start_for(const struct rm_run_request *asked, const char *text, bool
  * threads that do not exist in the child. */
 static bool start_in_child(void)
 {
-    static const pthread_mutex_t free_lock = PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP;
+    static const struct rm_lock free_lock = RM_LOCK_INITIALIZER;
     struct rm_run_request asked;
     finish_lock = free_lock;
     end_lock = free_lock;

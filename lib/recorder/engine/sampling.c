@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#define _GNU_SOURCE /* gettid */
 #include "engine/sampling.h"
 
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -68,7 +68,7 @@ static void rm_last_thread_watch(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     (void)pthread_once(&once, make_key);
-    if (has_key && gettid() == getpid()) {
+    if (has_key && rm_thread_id() == (uint32_t)getpid()) {
         (void)pthread_setspecific(key, &key);
     }
 }
@@ -206,7 +206,8 @@ static void unlock_again(struct rm_sampling *sampling, int cancel_state)
 
 resmon_status rm_sampling_open(struct rm_sampling *sampling, const struct rm_sampling_terms *terms)
 {
-    *sampling = (struct rm_sampling){.stage = RM_SAMPLING_OPENING};
+    memset(sampling, 0, sizeof *sampling); /* clang would build a literal on the stack: 18 KB */
+    sampling->stage = RM_SAMPLING_OPENING;
     (void)pthread_mutex_init(&sampling->lock, NULL);
     rm_sampler_prepare(&sampling->sampler, terms->options);
     sampling->sampler.job_id = terms->job_id;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#define _GNU_SOURCE              /* explicit_bzero, SOCK_CLOEXEC */
+#define _GNU_SOURCE              /* SOCK_CLOEXEC */
 #define CURL_DISABLE_DEPRECATION /* use options that all versions of libcurl have */
 #include "net/http.h"
 
@@ -21,6 +21,7 @@
 #include "base/compiler.h"
 #include "base/fault.h"
 #include "base/fork.h"
+#include "base/libc.h"
 #include "base/status.h"
 #include "base/text.h"
 #include "base/thread.h"
@@ -257,7 +258,7 @@ static bool keep_secret(struct rm_http *http, size_t place, const char *text)
     http->secrets[place] = rm_strdup(text);
     http->secrets[place + 1] = buffer.status == RESMON_OK ? rm_strdup(buffer.text) : NULL;
     if (buffer.status == RESMON_OK) {
-        explicit_bzero(buffer.text, buffer.length);
+        rm_wipe(buffer.text, buffer.length);
     }
     rm_buffer_free(&buffer);
     return http->secrets[place] != NULL && http->secrets[place + 1] != NULL;
@@ -277,7 +278,7 @@ static bool keep_secrets(struct rm_http *http, const struct rm_http_config *conf
                   snprintf(pair, room, "%s:%s", config->user, config->password) > 0 &&
                   keep_secret(http, 0, pair) && keep_secret(http, 2, config->password);
         if (pair != NULL) {
-            explicit_bzero(pair, room);
+            rm_wipe(pair, room);
         }
         rm_free(pair);
     }
@@ -288,7 +289,7 @@ static void forget_secrets(struct rm_http *http)
 {
     for (size_t i = 0; i < SECRETS; i++) {
         if (http->secrets[i] != NULL) {
-            explicit_bzero(http->secrets[i], strlen(http->secrets[i]));
+            rm_wipe(http->secrets[i], strlen(http->secrets[i]));
         }
         rm_free(http->secrets[i]);
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#define _GNU_SOURCE /* secure_getenv, explicit_bzero */
+#define _GNU_SOURCE /* secure_getenv */
 #include "net/mlflow_config.h"
 
 #include <stddef.h>
@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/compiler.h"
 #include "base/ini.h"
+#include "base/libc.h"
 #include "base/parse.h"
 #include "base/status.h"
 #include "base/text.h"
@@ -139,7 +140,7 @@ static void read_credentials_file(struct rm_secrets *secrets)
                          sizeof secrets->password);
     }
     rm_infile_close(&file);
-    explicit_bzero(text, sizeof text);
+    rm_wipe(text, sizeof text);
 }
 
 /* Later sources take precedence: the file, the URI, the variables, the options.  A user without
@@ -373,7 +374,7 @@ resmon_status rm_mlflow_config_open(const resmon_mlflow_options *options,
     }
     *ret_config = (struct rm_mlflow_config){.node_index = -1};
     resmon_status status = read_all(options, ret_config, secrets, ret_http);
-    explicit_bzero(secrets, sizeof *secrets);
+    rm_wipe(secrets, sizeof *secrets);
     rm_free(secrets);
     return status;
 }

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#define _GNU_SOURCE /* rm_fork_lock */
 #include "scope/peak.h"
 
 #include <pthread.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#define _GNU_SOURCE /* MAP_ANONYMOUS, rm_fork_lock */
+#define _GNU_SOURCE /* MAP_ANONYMOUS */
 #include "scope/session.h"
 
 #include <stddef.h>

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#define _GNU_SOURCE /* rm_fork_lock */
 /*
  * Sites, and paths of sites.
  */

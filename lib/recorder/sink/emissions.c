@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#define _DEFAULT_SOURCE /* getrandom, localtime_r */
+#define _DEFAULT_SOURCE /* localtime_r */
 /*
  * Owns lines of codecarbon's emissions.csv, and the sink that adds one.
  */
@@ -8,7 +8,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/random.h>
 #include <time.h>
 
 #include <resmon/version.h>
@@ -16,6 +15,7 @@
 #include "base/buffer.h"
 #include "base/clock.h"
 #include "base/compiler.h"
+#include "base/libc.h"
 #include "base/number.h"
 #include "base/status.h"
 #include "base/struct_size.h"
@@ -77,7 +77,7 @@ static void set_run_id(char run_id[40])
 {
     unsigned char bytes[16];
     char *at = run_id;
-    if (getrandom(bytes, sizeof bytes, GRND_NONBLOCK) != (ssize_t)sizeof bytes) {
+    if (!rm_random(bytes, sizeof bytes)) {
         return;
     }
     bytes[6] = (unsigned char)((bytes[6] & 0x0f) | 0x40); /* RFC 4122, version 4 */

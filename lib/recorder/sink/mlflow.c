@@ -10,13 +10,13 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/random.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/buffer.h"
 #include "base/clock.h"
 #include "base/compiler.h"
+#include "base/libc.h"
 #include "base/map.h"
 #include "base/number.h"
 #include "base/parse.h"
@@ -68,7 +68,7 @@ static void mlflow_free(void *context)
 static resmon_status make_uuid(char uuid[33])
 {
     unsigned char bytes[16];
-    if (getrandom(bytes, sizeof bytes, GRND_NONBLOCK) != (ssize_t)sizeof bytes) {
+    if (!rm_random(bytes, sizeof bytes)) {
         return rm_error(RESMON_EIO, "no random numbers for the id of a run");
     }
     for (size_t i = 0; i < sizeof bytes; i++) {

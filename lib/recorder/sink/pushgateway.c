@@ -2,7 +2,6 @@
 /*
  * Owns the sink that puts the metrics of a run to a Prometheus Pushgateway.
  */
-#define _GNU_SOURCE /* explicit_bzero */
 #include "sink/sinks.h"
 
 #include <string.h>
@@ -10,6 +9,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/compiler.h"
+#include "base/libc.h"
 #include "base/status.h"
 #include "base/text.h"
 #include "format/prometheus.h"
@@ -172,7 +172,7 @@ static resmon_status set_up(struct pushgateway *push, const resmon_pushgateway_o
     if (status == RESMON_OK) {
         status = open_client(push, options, secrets);
     }
-    explicit_bzero(secrets, sizeof *secrets);
+    rm_wipe(secrets, sizeof *secrets);
     rm_free(secrets);
     return status;
 }
