@@ -39,7 +39,7 @@ OF_THE_VERSION = ("test_import", "test_library", "test_monitor", "test_scopes", 
 BESIDE_OTHERS = ("test_engines", "test_frameworks", "test_reportseff")
 # What a wheel holds besides the files of bindings/python/resmon.
 BUILT = {"resmon/libresmon.so.0", "resmon/libresmon-reader.so.0", "resmon/libcjson.so.1", "resmon/LICENSE", "resmon/LICENSE.cjson", "resmon/LICENSE.uplot",
-         "resmon/bin/resmon", "resmon/resmon-names", "resmon/_generated.py", "resmon/_generated_records.py", "resmon/__init__.pyi"}
+         "resmon/resmon-names", "resmon/_generated.py", "resmon/_generated_records.py", "resmon/__init__.pyi"}
 
 OUTSIDE = """
 import os, sys, resmon
@@ -81,7 +81,7 @@ class Place(Environments):
 
 def package_files(sources):
     package = sources / "bindings/python"
-    found = {str(path.relative_to(package)) for part in ("resmon", "resmon_command", "resmon_pytest")
+    found = {str(path.relative_to(package)) for part in ("resmon", "resmon_pytest")
              for path in (package / part).rglob("*") if path.is_file() and "__pycache__" not in path.parts}
     # What git ignores stays out of a wheel; without git there is nothing to tell it by.
     with contextlib.suppress(OSError):
@@ -99,7 +99,7 @@ def check_content(wheel, sources):
         records = {name for name in names if ".dist-info/" in name}
         notice = archive.read("resmon/LICENSE.cjson").decode()
         library = archive.read("resmon/libresmon.so.0")
-    wanted = package_files(sources) | BUILT
+    wanted = package_files(sources) | BUILT | {f"{'-'.join(wheel.name.split('-')[:2])}.data/scripts/resmon"}
     if names - records != wanted:
         sys.exit(f"{wheel.name}: missing: {sorted(wanted - names)}; not wanted: {sorted(names - records - wanted)}")
     if "Dave Gamble" not in notice or "Permission is hereby granted" not in notice:

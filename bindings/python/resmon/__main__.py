@@ -6,6 +6,7 @@ starts, from outside: a Python without a trace of this package, with its own arg
 status. Stacks are on (``--stacks=none`` turns them off), so the summary names the functions and lines that use time and
 memory. With ``-o run.html``, the report has flame graphs.
 """
+import importlib.metadata
 import os
 import subprocess
 import sys
@@ -31,14 +32,15 @@ def _split(arguments):
 
 
 def _command():
-    """The command of this package; in a checkout, the one of its library or of PATH."""
-    here = os.path.dirname(os.path.abspath(__file__))
+    """The command that was installed with this package; in a checkout, the one of its library or of PATH."""
     library = os.environ.get("RESMON_LIBRARY", "")
-    beside = os.path.join(os.path.dirname(library), "bin", "resmon") if library else ""
-    for path in (os.path.join(here, "bin", "resmon"), beside):
-        if path and os.access(path, os.X_OK):
-            return path
-    return "resmon"
+    found = [os.path.join(os.path.dirname(library), "bin", "resmon")] if library else []
+    try:
+        files = importlib.metadata.files("resmon") or ()
+        found += [str(file.locate()) for file in files if file.parts[-2:] == ("bin", "resmon")]
+    except importlib.metadata.PackageNotFoundError:
+        pass
+    return next((path for path in found if os.access(path, os.X_OK)), "resmon")
 
 
 def main():

@@ -15,6 +15,19 @@
 #define PIECE_BYTES 65536
 #define WINDOW_GZIP (15 + 16) /* the largest, in a gzip file */
 
+#ifdef RM_LINKED_ZLIB
+#define LINKED                                                                \
+    {                                                                         \
+        deflateInit2_, deflate, deflateEnd, inflateInit_, inflate, inflateEnd \
+    }
+#else
+#define LINKED       \
+    {                \
+        .step = NULL \
+    }
+#endif
+
+/* Linked in, or loaded. */
 static struct {
     int (*begin)(z_streamp stream, int level, int method, int window_bits, int memory_level,
                  int strategy, const char *version, int stream_size);
@@ -23,7 +36,7 @@ static struct {
     int (*begin_unpacking)(z_streamp stream, const char *version, int stream_size);
     int (*unpack)(z_streamp stream, int flush);
     int (*end_unpacking)(z_streamp stream);
-} zlib;
+} zlib = LINKED;
 
 static const char *const library_names[] = {"libz.so.1", NULL};
 
@@ -41,7 +54,7 @@ static void load(void)
                                        .names = library_names,
                                        .functions = library_functions,
                                        .function_count = RM_ARRAY_LEN(library_functions)};
-    is_loaded = rm_library_load(&library) == RESMON_OK;
+    is_loaded = zlib.step != NULL || rm_library_load(&library) == RESMON_OK;
 }
 
 static voidpf take_memory(voidpf unused, uInt count, uInt size)

@@ -27,6 +27,23 @@
 
 #define NAME(f) "_U" TEXT(UNW_TARGET) "_" #f
 
+#ifdef RM_LINKED_UNWIND
+extern int UNW_ARCH_OBJ(dwarf_search_unwind_table)(unw_addr_space_t of, unw_word_t ip,
+                                                   unw_dyn_info_t *table, unw_proc_info_t *ret_info,
+                                                   int wants_details, void *argument);
+#define LINKED                                                                                   \
+    {                                                                                            \
+        unw_create_addr_space, unw_init_remote, unw_step, unw_get_reg, unw_is_signal_frame,      \
+            unw_reg_states_iterate, unw_apply_reg_state, UNW_ARCH_OBJ(dwarf_search_unwind_table) \
+    }
+#else
+#define LINKED       \
+    {                \
+        .step = NULL \
+    }
+#endif
+
+/* Linked in, or loaded. */
 static struct {
     unw_addr_space_t (*create_addr_space)(unw_accessors_t *accessors, int byte_order);
     int (*init_remote)(unw_cursor_t *cursor, unw_addr_space_t space, void *argument);
@@ -37,7 +54,7 @@ static struct {
     int (*apply_reg_state)(unw_cursor_t *cursor, void *state);
     int (*search_table)(unw_addr_space_t space, unw_word_t ip, unw_dyn_info_t *table,
                         unw_proc_info_t *ret_info, int wants_details, void *argument);
-} libunwind;
+} libunwind = LINKED;
 
 static const struct rm_library_function functions[] = {
     {NAME(create_addr_space), &libunwind.create_addr_space},
@@ -190,7 +207,7 @@ static resmon_status open_library(void)
         .function_count = RM_ARRAY_LEN(functions),
     };
     resmon_status status = rm_view_try();
-    if (status == RESMON_OK) {
+    if (status == RESMON_OK && libunwind.step == NULL) {
         status = rm_library_load(&library);
     }
     if (status != RESMON_OK) {

@@ -1,0 +1,148 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# What packaging/build makes, used where nothing else is: the command in a directory tree without a libc, the wheel in
+# environments of each Python, both on Debian 11.
+#
+#   packages.sh SOURCES OUT
+set -eu
+sources=$1
+out=$2
+packages=$sources/build/packages
+rm -rf "$out"
+mkdir -p "$out"
+
+fail() {
+    printf 'packages.sh: %s\n' "$*" >&2
+    exit 1
+}
+
+skip() {
+    printf 'skipped: %s\n' "$*"
+}
+
+# in_tree DIRECTORY COMMAND...: in that directory tree, with its own /proc, and /dev/null.
+in_tree() {
+    tree=$1
+    shift
+    mkdir -p "$tree/proc" "$tree/tmp" "$tree/dev"
+    [ -e "$tree/dev/null" ] || mknod -m 666 "$tree/dev/null" c 1 3 || return
+    unshare --mount sh -c 'mount -t proc proc "$0/proc" && exec chroot "$0" "$@"' "$tree" "$@"
+}
+
+expect() {
+    grep -q -e "$1" "$2" || {
+        cat "$2"
+        fail "$2 has no '$1'"
+    }
+}
+
+# ---- the command, alone ----------------------------------------------------------------------------
+
+sh "$sources/packaging/build" command
+version=$(sed -n 's/^project(resmon VERSION \([0-9.]*\).*/\1/p' "$sources/CMakeLists.txt")
+tar -xzf "$packages/resmon-$version-$(uname -m)-linux.tar.gz" -C "$out"
+mv "$out/resmon-$version-$(uname -m)-linux" "$out/alone"
+cat >"$out/work.c" <<'EOF'
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+static unsigned long sum;
+__attribute__((noinline)) void burn(void) { for (int i = 0; i < 1000000; i++) sum = sum * 31 + (unsigned long)i; }
+int main(void)
+{
+    char *kept = malloc(64 << 20);
+    memset(kept, 1, 64 << 20);
+    while (clock() < CLOCKS_PER_SEC)
+        burn();
+    return kept[sum % 1000] - 1;
+}
+EOF
+"$packages/$(uname -m)-linux-musl/tools/cc" -O1 -g -static "$out/work.c" -o "$out/alone/work"
+if [ "$(id -u)" != 0 ] || ! in_tree "$out/alone" /bin/resmon --version >"$out/version"; then
+    skip "a directory tree of its own: it needs root, mount and chroot"
+else
+    in_tree "$out/alone" /bin/resmon run --stacks=cpu+memory -- /work >"$out/run" 2>&1
+    expect 'grown .*64.0 MiB' "$out/run" # functions have no names: it cannot load libdw
+    in_tree "$out/alone" /bin/resmon run --stacks=cpu+memory -o /run.json -- /work
+    in_tree "$out/alone" /bin/resmon report --full /run.json >"$out/report"
+    expect 'libdw' "$out/report"
+    in_tree "$out/alone" /bin/resmon export /run.json -o /run.folded
+    expect '^.work.;' "$out/alone/run.folded"
+    in_tree "$out/alone" /bin/resmon export /run.json -o /run.pb.gz
+    in_tree "$out/alone" /bin/resmon report /run.json -o /run.html
+    in_tree "$out/alone" /bin/resmon doctor >"$out/doctor" || [ $? = 1 ]
+    in_tree "$out/alone" /bin/resmon bench -o /bench.json --runs=5 -- /bin/resmon --version >"$out/bench"
+    in_tree "$out/alone" /bin/resmon diff /run.json /run.json >"$out/diff" || [ $? = 3 ] && expect "too few runs" "$out/diff"
+    in_tree "$out/alone" /bin/resmon live --once /run.json >"$out/live"
+fi
+
+# ---- the wheel -------------------------------------------------------------------------------------
+
+sh "$sources/packaging/build" wheel
+wheel=$packages/resmon-$version-py3-none-manylinux_2_17_$(uname -m).whl
+cat >"$out/work.py" <<'EOF'
+import time
+def burn():
+    end = time.process_time() + 1
+    while time.process_time() < end:
+        sum(range(1000))
+def keep():
+    return bytearray(64 << 20)
+kept = keep()
+burn()
+EOF
+cat >"$out/inside.py" <<'EOF'
+import sys, resmon
+with resmon.Monitor(interval=0.01, stacks="cpu+memory") as monitor:
+    with resmon.scope("sum"):
+        total = sum(range(5_000_000))
+    exec(compile(open(sys.argv[1]).read(), sys.argv[1], "exec"))
+monitor.save(sys.argv[2])
+run = resmon.load(sys.argv[2])
+assert run.scopes[0].path == "sum" and run.scopes[0].calls == 1, run.scopes
+assert {"burn", "keep"} <= {one.name for kind in ("cpu", "memory") for one in run.functions(kind)}, run.functions()
+assert not any("unwind" in line for line in open("/proc/self/maps")), "the wheel has libunwind inside"
+EOF
+use_wheel() { # PYTHON NAME
+    "$1" -m venv "$out/$2"
+    "$out/$2/bin/pip" --quiet --disable-pip-version-check install --no-index --no-compile "$wheel"
+    "$out/$2/bin/python" "$out/inside.py" "$out/work.py" "$out/$2.json"
+    PATH=$out/$2/bin:$PATH resmon run --stacks=cpu+memory -- "$out/$2/bin/python" "$out/work.py" >"$out/$2.run" 2>&1
+    expect 'hot .*burn' "$out/$2.run"
+    expect 'grown .*keep' "$out/$2.run"
+    head -c 4 "$out/$2/bin/resmon" | grep -q ELF || fail "the command of the wheel is a script"
+    "$out/$2/bin/pip" --quiet --disable-pip-version-check uninstall -y resmon
+    left=$(cd "$out/$2" && find . -path '*resmon*' ! -name '*.pyc' ! -type d)
+    [ -z "$left" ] || fail "left behind: $left"
+    printf 'used the wheel with %s\n' "$("$1" --version)"
+}
+found=0
+for version in 3.9 3.10 3.11 3.12 3.13 3.14; do
+    for python in "$HOME"/.pyenv/versions/$version.*/bin/python$version /usr/bin/python$version; do
+        if [ -x "$python" ] && [ ! -e "$out/$version" ]; then
+            use_wheel "$python" "$version"
+            found=$((found + 1))
+        fi
+    done
+    [ -e "$out/$version" ] || skip "Python $version is not here"
+done
+[ "$found" -gt 0 ] || fail "no Python was found"
+
+# ---- Debian 11: glibc 2.31, Python 3.9, nothing installed ----------------------------------------------
+
+if [ "$(id -u)" != 0 ] || ! command -v mmdebstrap >/dev/null; then
+    skip "Debian 11: it needs root and mmdebstrap"
+elif ! mmdebstrap --quiet --variant=minbase --include=python3,python3-venv bullseye "$out/debian11" >"$out/mmdebstrap" 2>&1; then
+    skip "Debian 11 cannot be installed: $(tail -1 "$out/mmdebstrap")"
+else
+    cp "$wheel" "$out/work.py" "$out/inside.py" "$out/alone/bin/resmon" "$out/debian11/tmp/"
+    in_tree "$out/debian11" sh -ec 'cd /tmp && python3 -m venv v && v/bin/pip --quiet install --no-index resmon-*.whl &&
+        v/bin/python inside.py work.py inside.json && v/bin/resmon run --stacks=cpu+memory -- v/bin/python work.py &&
+        ./resmon run --stacks=cpu -- v/bin/python work.py' >"$out/debian11.run" 2>&1 || {
+        cat "$out/debian11.run"
+        fail "Debian 11"
+    }
+    expect 'hot .*burn' "$out/debian11.run"
+    expect 'grown .*keep' "$out/debian11.run"
+    printf 'used the wheel and the command on Debian 11\n'
+fi
