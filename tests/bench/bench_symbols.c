@@ -10,7 +10,7 @@
 
 #include "../unit/made_unnamed.h"
 #include "bench.h"
-#include "stack/elf_file.h"
+#include "os/elf_file.h"
 #include "symbols/naming.h"
 #include "symbols/symbolizer.h"
 

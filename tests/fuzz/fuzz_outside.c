@@ -13,9 +13,9 @@
 
 #include "base/alloc.h"
 #include "names/names.h"
+#include "os/elf_file.h"
 #include "os/perf.h"
 #include "os/proc_pid.h"
-#include "stack/elf_file.h"
 #include "stack/perf_map.h"
 
 static void read_maps(const uint8_t *data, size_t size)

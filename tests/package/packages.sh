@@ -62,12 +62,12 @@ if [ "$(id -u)" != 0 ] || ! in_tree "$out/alone" /bin/resmon --version >"$out/ve
     skip "a directory tree of its own: it needs root, mount and chroot"
 else
     in_tree "$out/alone" /bin/resmon run --stacks=cpu+memory -- /work >"$out/run" 2>&1
-    expect 'grown .*64.0 MiB' "$out/run" # functions have no names: it cannot load libdw
+    expect 'hot .*burn' "$out/run"
     in_tree "$out/alone" /bin/resmon run --stacks=cpu+memory -o /run.json -- /work
     in_tree "$out/alone" /bin/resmon report --full /run.json >"$out/report"
-    expect 'libdw' "$out/report"
+    expect 'libdw' "$out/report" # there are no lines: it cannot load libdw
     in_tree "$out/alone" /bin/resmon export /run.json -o /run.folded
-    expect '^.work.;' "$out/alone/run.folded"
+    expect 'main;burn' "$out/alone/run.folded"
     in_tree "$out/alone" /bin/resmon export /run.json -o /run.pb.gz
     in_tree "$out/alone" /bin/resmon report /run.json -o /run.html
     in_tree "$out/alone" /bin/resmon doctor >"$out/doctor" || [ $? = 1 ]

@@ -21,7 +21,7 @@
 #include "base/clock.h"
 #include "base/status.h"
 #include "names/protocol.h"
-#include "stack/elf_file.h"
+#include "os/elf_file.h"
 #include "stack_tests.h"
 #include "symbols/naming.h"
 #include "symbols/symbolizer.h"
@@ -375,7 +375,7 @@ TEST(replies_that_make_no_sense)
     } replies[] = {
         {RM_NAMES_REPLY, RM_NAMES_VERSION + 1, 1, 0, 1, RM_NAMES_END, "", "of another version"},
         {RM_NAMES_REQUEST, RM_NAMES_VERSION, 1, 0, 1, RM_NAMES_END, "", "makes no sense"},
-        {RM_NAMES_REPLY, RM_NAMES_VERSION, 1, 0, 1, RM_NAMES_END, "no libdw", "no libdw"},
+        {RM_NAMES_REPLY, RM_NAMES_VERSION, 129, 0, 1, RM_NAMES_END, "no libdw", "makes no sense"},
         {RM_NAMES_REPLY, RM_NAMES_VERSION, 129, 0, 1, RM_NAMES_END, "", "makes no sense"},
         {RM_NAMES_REPLY, RM_NAMES_VERSION, 2, 0, 1, RM_NAMES_END, "", "makes no sense"},
         {RM_NAMES_REPLY, RM_NAMES_VERSION, 0, 0, 1, RM_NAMES_END, "", "makes no sense"},

@@ -509,7 +509,7 @@ TEST(what_stacks_need_here)
     has_kernel_faults = false;
     look_at_stacks(RESMON_ENOTSUP, RESMON_ENOTSUP, RESMON_OK, NULL);
     assert_finding("unwinding", ABSENT, "no unwinding, made up", "install libunwind");
-    assert_finding("lines", ABSENT, "no libdw, made up: stacks have addresses", "install libdw");
+    assert_finding("lines", ABSENT, "no libdw, made up: functions have no lines", "install libdw");
     assert_finding("signal", DENIED, "SIGPROF itself", "must leave one of them unused");
     assert_finding("page faults", READY, "are left out", NULL);
     look_at_stacks(RESMON_EACCES, RESMON_OK, RESMON_EACCES, "SIGPROF");

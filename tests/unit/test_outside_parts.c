@@ -19,11 +19,11 @@
 
 #include "base/alloc.h"
 #include "made_time.h"
+#include "os/elf_file.h"
 #include "os/perf_tree.h"
 #include "os/proc_pid.h"
 #include "random.h"
 #include "stack/code.h"
-#include "stack/elf_file.h"
 #include "stack/images.h"
 #include "stack/perf_map.h"
 #include "stack/processes.h"

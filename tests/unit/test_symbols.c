@@ -20,9 +20,9 @@
 #include "base/alloc.h"
 #include "base/fault.h"
 #include "made_unnamed.h"
+#include "os/elf_file.h"
 #include "os/library.h"
 #include "random.h"
-#include "stack/elf_file.h"
 #include "stack_tests.h"
 #include "symbols/naming.h"
 #include "symbols/symbolizer.h"
@@ -222,6 +222,27 @@ TEST(symbols_alone)
     assert_named_by_symbols(run, &known);
     assert_string_equal(run->profile.kinds[0].reason, "");
     rm_run_free(run);
+}
+
+/* The program finds a libdw that is none. */
+TEST(symbol_tables_without_libdw)
+{
+    const char *before = getenv("LD_LIBRARY_PATH");
+    static const char *const paths[] = {NAMED_default, NAMED_bare};
+    command("mkdir -p %s && : > %s", made_path("no"), made_path("no/libdw.so.1"));
+    for (size_t i = 0; i < sizeof paths / sizeof paths[0]; i++) {
+        struct known known;
+        load(paths[i], &known);
+        struct resmon_run *run = run_of(&known, known.path);
+        assert_int_equal(setenv("LD_LIBRARY_PATH", made_path("no"), 1), 0);
+        assert_ok(rm_naming_fill(NULL, run));
+        assert_int_equal(
+            before != NULL ? setenv("LD_LIBRARY_PATH", before, 1) : unsetenv("LD_LIBRARY_PATH"), 0);
+        assert_named_by_symbols(run, &known);
+        assert_int_equal(frame_at(run, 1)->line, 0);
+        assert_non_null(strstr(run->profile.kinds[0].reason, "lines are missing: libdw"));
+        rm_run_free(run);
+    }
 }
 
 TEST(the_same_address_more_than_once)

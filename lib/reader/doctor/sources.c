@@ -360,13 +360,14 @@ static void add_lines(struct rm_doctor_exam *exam)
             "libdw is available to resmon-names: functions are named, with lines and inlined "
             "functions where a program has debug information");
     } else {
-        rm_doctor_add(exam, STACKS, name, rm_doctor_status(status),
-                      remedy(RM_FEATURE_DW,
-                             "install libdw (libdw1 of Debian and Ubuntu), and resmon-names beside "
-                             "the library",
-                             "build libresmon with libdw (libdw-dev of Debian and Ubuntu)"),
-                      "%s: stacks have addresses, which are symbolized where the run is loaded",
-                      resmon_last_error());
+        rm_doctor_add(
+            exam, STACKS, name, rm_doctor_status(status),
+            remedy(RM_FEATURE_DW,
+                   "install libdw (libdw1 of Debian and Ubuntu), and resmon-names beside "
+                   "the library",
+                   "build libresmon with libdw (libdw-dev of Debian and Ubuntu)"),
+            "%s: functions have no lines, or also no names, until the run is loaded elsewhere",
+            resmon_last_error());
     }
 }
 

@@ -343,28 +343,19 @@ static const struct rm_library_function functions[] = {
 resmon_status rm_dwfl_load(void)
 {
     static const char *const names[] = {"libdw.so.1", NULL};
-    static const struct rm_library library = {"libdw, for the names of stacks (Debian: libdw1)",
+    static const struct rm_library library = {"libdw, for the lines of stacks (Debian: libdw1)",
                                               names, functions, RM_ARRAY_LEN(functions)};
     return rm_library_load(&library);
 }
 
 /* ---- a module --------------------------------------------------------------------------- */
 
-/* A function of the symbol table. */
-struct symbol {
-    uint64_t low, high;
-    const char *name; /* memory of libelf */
-    uint32_t text;    /* number of the demangled name; 0: not demangled yet */
-    uint32_t rank;    /* of several names for one address, the lowest rank is used */
-};
-
 struct work {
     struct rm_names_module *module;
     struct rm_names_results *results;
     Dwfl *dwfl;
     Dwfl_Module *mod;
-    struct symbol *symbols;
-    size_t symbol_count, symbol_room;
+    struct rm_symbols symbols;
     bool is_stripped;
     struct chains chains;
 };
@@ -502,30 +493,12 @@ static bool open_any(struct work *work)
 
 /* ---- the symbol table ------------------------------------------------------------------- */
 
-/* Of aliases, the one without underscores is used: "write", not "__write".  Local symbols and
- * symbols without a size come last. */
-static uint32_t rank_of(const GElf_Sym *symbol, const char *name)
-{
-    unsigned binding = GELF_ST_BIND(symbol->st_info);
-    uint32_t rank = symbol->st_size == 0 ? 8U : 0U;
-    rank += binding == STB_LOCAL ? 4U : 0U;
-    rank += name[0] == '_' && strncmp(name, "_Z", 2) != 0 ? 2U : 0U;
-    rank += binding == STB_WEAK ? 1U : 0U;
-    return rank;
-}
-
-/* The end of a symbol; one without a size, as in assembly, ends at the latest with its section. */
-static uint64_t end_of(const GElf_Sym *symbol, uint64_t address, GElf_Word section, Elf *elf)
+static uint64_t section_end_of(GElf_Word section, Elf *elf)
 {
     GElf_Shdr header;
-    if (symbol->st_size > 0) {
-        return address + symbol->st_size >= address ? address + symbol->st_size : UINT64_MAX;
-    }
     Elf_Scn *scn = elf != NULL ? dw.elf_getscn(elf, section) : NULL;
-    return scn != NULL && dw.gelf_getshdr(scn, &header) != NULL &&
-                   header.sh_addr + header.sh_size >= header.sh_addr
-               ? header.sh_addr + header.sh_size
-               : address;
+    return scn != NULL && dw.gelf_getshdr(scn, &header) != NULL ? header.sh_addr + header.sh_size
+                                                                : 0;
 }
 
 static void add_symbol(struct work *work, int index)
@@ -537,89 +510,25 @@ static void add_symbol(struct work *work, int index)
     Dwarf_Addr bias = 0;
     const char *name =
         dw.dwfl_module_getsym_info(work->mod, index, &symbol, &address, &section, &elf, &bias);
-    unsigned type = name != NULL ? GELF_ST_TYPE(symbol.st_info) : STT_NOTYPE;
-    /* Only a full symbol table has local symbols. */
-    work->is_stripped =
-        work->is_stripped && (name == NULL || type == STT_SECTION || type == STT_NOTYPE ||
-                              GELF_ST_BIND(symbol.st_info) != STB_LOCAL);
-    if ((type != STT_FUNC && type != STT_GNU_IFUNC) || section == SHN_UNDEF || section == SHN_ABS ||
-        name[0] == '\0' || name[0] == '@') {
-        return;
-    }
-    work->symbols = rm_names_must(
-        rm_grow(work->symbols, work->symbol_count, &work->symbol_room, sizeof *work->symbols));
-    work->symbols[work->symbol_count++] = (struct symbol){
-        .low = address,
-        .high = end_of(&symbol, address, section, elf),
+    const struct rm_symbol_facts facts = {
         .name = name,
-        .rank = rank_of(&symbol, name),
+        .address = address,
+        .bytes = name != NULL ? symbol.st_size : 0,
+        .section_end = name != NULL && symbol.st_size == 0 ? section_end_of(section, elf) : 0,
+        .section = section,
+        .info = name != NULL ? symbol.st_info : 0,
     };
-}
-
-static int compare_symbols(const void *left, const void *right)
-{
-    const struct symbol *a = left, *b = right;
-    if (a->low != b->low) {
-        return a->low < b->low ? -1 : 1;
-    }
-    if (a->rank != b->rank) {
-        return a->rank < b->rank ? -1 : 1;
-    }
-    return strcmp(a->name, b->name);
-}
-
-/* A symbol without a size ends where the next one begins.  In a stripped file the code behind it
- * may belong to a function without a symbol, so it has only its first address. */
-static void end_bare_symbols(struct work *work)
-{
-    uint64_t next = UINT64_MAX;
-    for (size_t i = work->symbol_count; i-- > 0;) {
-        struct symbol *symbol = &work->symbols[i];
-        if (symbol->rank >= 8) {
-            uint64_t limit = work->is_stripped ? symbol->low : next;
-            symbol->high = symbol->high < limit ? symbol->high : limit;
-        }
-        next = i > 0 && work->symbols[i - 1].low != symbol->low ? symbol->low : next;
-    }
+    rm_symbols_add(&work->symbols, &facts);
 }
 
 static void read_symbols(struct work *work)
 {
     int count = dw.dwfl_module_getsymtab(work->mod);
-    work->is_stripped = true;
     for (int i = 0; i < count; i++) {
         add_symbol(work, i);
     }
-    if (work->symbol_count > 0) {
-        qsort(work->symbols, work->symbol_count, sizeof *work->symbols, compare_symbols);
-    }
-    end_bare_symbols(work);
-    work->is_stripped = work->is_stripped && strcmp(work->module->path, RM_VDSO_NAME) != 0;
-}
-
-/* Of the symbols that contain the address, the one with the highest start. */
-static struct symbol *find_symbol(const struct work *work, uint64_t address)
-{
-    size_t low = 0, high = work->symbol_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (work->symbols[middle].low <= address) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    for (size_t steps = 0; low > 0 && steps < 64; steps++) {
-        struct symbol *symbol = &work->symbols[--low];
-        if (address < symbol->high) {
-            while (low > 0 && work->symbols[low - 1].low == symbol->low &&
-                   address < work->symbols[low - 1].high) {
-                symbol = &work->symbols[--low];
-            }
-            return symbol;
-        }
-    }
-    return NULL;
+    rm_symbols_sort(&work->symbols);
+    work->is_stripped = !work->symbols.has_local && strcmp(work->module->path, RM_VDSO_NAME) != 0;
 }
 
 /* ---- the debug information ------------------------------------------------------------- */
@@ -649,7 +558,7 @@ static bool read_lines(struct work *work)
 {
     GElf_Addr bias = 0;
     bool is_own = has_debug(dw.dwfl_module_getelf(work->mod, &bias));
-    if (!is_own && work->module->is_light && work->symbol_count > 0) {
+    if (!is_own && work->module->is_light && work->symbols.count > 0) {
         return true;
     }
     Dwarf *dwarf = dw.dwfl_module_getdwarf(work->mod, &work->chains.bias);
@@ -662,14 +571,13 @@ static bool read_lines(struct work *work)
  * name, as for functions of local classes in C++. */
 static uint32_t outermost_name(struct work *work, uint64_t address, const struct chain_node *node)
 {
-    struct symbol *symbol = node == NULL || !node->is_linked ? find_symbol(work, address) : NULL;
+    struct rm_symbol *symbol =
+        node == NULL || !node->is_linked ? rm_symbols_find(&work->symbols, address) : NULL;
     if (symbol == NULL ||
         (node != NULL && node->function != 0 && strncmp(symbol->name, "_Z", 2) != 0)) {
         return node != NULL ? node->function : 0;
     }
-    symbol->text =
-        symbol->text != 0 ? symbol->text : rm_names_function(work->results, symbol->name);
-    return symbol->text;
+    return rm_symbol_text(work->results, symbol);
 }
 
 /* Adds the frames from the innermost function outwards.  False: the outermost has no name. */
@@ -709,7 +617,7 @@ static void add_all_frames(struct work *work)
 static void close_work(struct work *work)
 {
     end_dwfl(work);
-    rm_free(work->symbols);
+    rm_free(work->symbols.all);
     chains_free(&work->chains);
     rm_free(work);
 }
@@ -725,7 +633,7 @@ void rm_dwfl_symbolize(struct rm_names_module *module, struct rm_names_results *
     } else {
         read_symbols(work);
         if (!read_lines(work)) {
-            module->flags = work->symbol_count > 0 ? RM_NAMES_NO_LINES : RM_NAMES_NO_NAMES;
+            module->flags = work->symbols.count > 0 ? RM_NAMES_NO_LINES : RM_NAMES_NO_NAMES;
             (void)refuse(work, "%s: its debug information cannot be read", module->path);
         }
         add_all_frames(work);

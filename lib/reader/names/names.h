@@ -2,7 +2,7 @@
 /*
  * Owns the program resmon-names, which symbolizes addresses for the library: its entry point
  * (serve.c), the frames that it found, symbolizing by libdwfl (dwfl.c, or dwfl_none.c in builds
- * without it), and demangling (demangle.c).
+ * without it) or else by symbol tables (symtab.c), and demangling (demangle.c).
  * Called by program.c and the command resmon; symbols/symbolizer.c refers to rm_names_main().
  */
 #ifndef RM_NAMES_NAMES_H
@@ -66,6 +66,43 @@ uint32_t rm_names_function(struct rm_names_results *results, const char *name);
 void rm_names_add_frame(struct rm_names_results *results, uint32_t function, uint32_t file,
                         uint32_t line);
 
+/* ---- symbol tables --------------------------------------------------------------------------- */
+
+struct rm_symbol {
+    uint64_t low, high;
+    const char *name; /* the caller's */
+    uint32_t text;    /* number of the demangled name; 0: not demangled yet */
+    uint32_t rank;    /* of several names for one address, the lowest rank is used */
+};
+
+/* The functions of a file.  Zeroed: none. */
+struct rm_symbols {
+    struct rm_symbol *all; /* the user frees it */
+    size_t count, room;
+    bool has_local; /* so the table is a full one */
+};
+
+/* An entry of a symbol table, as <elf.h> has it. */
+struct rm_symbol_facts {
+    const char *name; /* NULL: it cannot be read */
+    uint64_t address, bytes;
+    uint64_t section_end; /* end of its section; 0: not known */
+    uint32_t section;
+    unsigned char info;
+};
+
+/** Adds an entry if it is a function. */
+void rm_symbols_add(struct rm_symbols *symbols, const struct rm_symbol_facts *facts);
+
+/** After the last one was added, before the first one is sought. */
+void rm_symbols_sort(struct rm_symbols *symbols);
+
+/** Of the functions that contain the address, the one with the highest start; NULL: none. */
+struct rm_symbol *rm_symbols_find(const struct rm_symbols *symbols, uint64_t address);
+
+/** The number of its demangled name. */
+uint32_t rm_symbol_text(struct rm_names_results *results, struct rm_symbol *symbol);
+
 /* ---- libdwfl --------------------------------------------------------------------------------- */
 
 struct rm_names_module {
@@ -93,6 +130,11 @@ resmon_status rm_dwfl_load(void);
  * unit for each address.
  */
 void rm_dwfl_symbolize(struct rm_names_module *module, struct rm_names_results *results);
+
+/** Adds the functions of a module's addresses by its symbol table alone; `why`: the reason why
+ * there are no lines. */
+void rm_symtab_symbolize(struct rm_names_module *module, struct rm_names_results *results,
+                         const char *why);
 
 /* ---- demangling ------------------------------------------------------------------------------ */
 

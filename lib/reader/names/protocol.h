@@ -6,8 +6,8 @@
  *   request  REQUEST VERSION pid:u64 mapped_ns:u64 debug_root:text
  *            modules:u32, and for each path:text build_id:text bias:u64 flags:u32
  *            places:u32, and for each module:u32 (an index; or NO_MODULE) address:u64
- *   reply    REPLY VERSION why:text (the reason why nothing can be looked up, then the reply ends;
- *            empty: it can)
+ *   reply    REPLY VERSION why:text (the reason why there are functions only, by symbol tables;
+ *            empty: there are lines, too)
  *            for each module flags:u32 reason:text
  *            for each place frames:u32, and for each frame, innermost first,
  *            function:name file:name line:u32
@@ -29,7 +29,7 @@
 #define RM_NAMES_REQUEST 0x51534d52U /* "RMSQ" */
 #define RM_NAMES_REPLY   0x41534d52U /* "RMSA" */
 #define RM_NAMES_END     0x45534d52U /* "RMSE" */
-#define RM_NAMES_VERSION 1U
+#define RM_NAMES_VERSION 2U
 
 #define RM_NAMES_MOST_BYTES   ((size_t)64 << 20) /* of a request, and of a reply */
 #define RM_NAMES_MOST_TEXT    4096U              /* longer names are cut */

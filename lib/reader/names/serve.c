@@ -24,6 +24,7 @@ struct work {
     struct place *places;
     struct rm_names_span *spans; /* by index of a place */
     size_t module_count, place_count;
+    const char *lacks_dwfl; /* reason; "": it is there */
     struct rm_names_results results;
 };
 
@@ -222,7 +223,11 @@ static void symbolize_module(struct work *work, struct rm_names_module *module, 
         }
     }
     module->addresses = addresses;
-    rm_dwfl_symbolize(module, &work->results);
+    if (work->lacks_dwfl[0] == '\0') {
+        rm_dwfl_symbolize(module, &work->results);
+    } else {
+        rm_symtab_symbolize(module, &work->results, work->lacks_dwfl);
+    }
     for (size_t i = from, at = 0; i < past; i++) {
         at += i > from && places[i].address != places[i - 1].address;
         work->spans[places[i].index] = module->spans[at];
@@ -287,14 +292,16 @@ static resmon_status serve(void *nothing)
     }
     take_modules(&work, &left);
     take_places(&work, &left);
-    const char *why = rm_dwfl_load() == RESMON_OK ? "" : resmon_last_error();
+    char why[RM_NAMES_MOST_REASON] = "";
+    if (rm_dwfl_load() != RESMON_OK) {
+        (void)rm_text_set(why, sizeof why, resmon_last_error());
+    }
+    work.lacks_dwfl = why;
     rm_names_put_u32(&reply, RM_NAMES_REPLY);
     rm_names_put_u32(&reply, RM_NAMES_VERSION);
     rm_names_put_text(&reply, why, RM_NAMES_MOST_REASON);
-    if (why[0] == '\0') {
-        symbolize_all(&work);
-        put_results(&work, &reply);
-    }
+    symbolize_all(&work);
+    put_results(&work, &reply);
     send(&reply);
     rm_names_end(0); /* the kernel frees all memory at once */
 }

@@ -276,7 +276,8 @@ static resmon_status take_reply(struct work *work, struct rm_text reply)
     const struct rm_run_profile *profile = &work->run->profile;
     uint32_t end = 0;
     work->first = rm_alloc(profile->place_count + 1, sizeof *work->first);
-    resmon_status status = work->first != NULL ? rm_symbolizer_open_reply(&reply) : no_memory();
+    resmon_status status =
+        work->first != NULL ? rm_symbolizer_open_reply(&reply, false) : no_memory();
     for (size_t i = 0; i < profile->module_count && status == RESMON_OK; i++) {
         status = take_module(work, &reply, &profile->modules[i]);
     }

@@ -530,7 +530,7 @@ void rm_symbolizer_begin(struct rm_buffer *request, uint64_t pid, uint64_t mappe
     rm_names_put_text(request, debug_root != NULL ? debug_root : "", SIZE_MAX);
 }
 
-resmon_status rm_symbolizer_open_reply(struct rm_text *reply)
+resmon_status rm_symbolizer_open_reply(struct rm_text *reply, bool wants_lines)
 {
     uint32_t magic = 0, version = 0;
     struct rm_text why;
@@ -546,7 +546,8 @@ resmon_status rm_symbolizer_open_reply(struct rm_text *reply)
     }
     size_t length = rm_text_left(&why);
     int shown = length < RM_NAMES_MOST_REASON ? (int)length : (int)RM_NAMES_MOST_REASON;
-    return length == 0 ? RESMON_OK : rm_error(RESMON_ENOTSUP, "%.*s", shown, why.at);
+    return length == 0 || !wants_lines ? RESMON_OK
+                                       : rm_error(RESMON_ENOTSUP, "%.*s", shown, why.at);
 }
 
 resmon_status rm_symbolizer_check(void)
@@ -563,7 +564,7 @@ resmon_status rm_symbolizer_check(void)
     }
     if (status == RESMON_OK) {
         struct rm_text text = rm_text_of(reply.text, reply.length);
-        status = rm_symbolizer_open_reply(&text);
+        status = rm_symbolizer_open_reply(&text, true);
     }
     rm_buffer_free(&request);
     rm_buffer_free(&reply);

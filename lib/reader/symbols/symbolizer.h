@@ -33,10 +33,10 @@ void rm_symbolizer_begin(struct rm_buffer *request, uint64_t pid, uint64_t mappe
                          const char *debug_root);
 
 /** Reads the head of a reply.  RESMON_EFORMAT: it is not a reply; RESMON_EVERSION; RESMON_ENOTSUP:
- * nothing can be looked up; the text of the error has the reason. */
-resmon_status rm_symbolizer_open_reply(struct rm_text *reply);
+ * lines are wanted, and it has functions only; the text of the error has the reason. */
+resmon_status rm_symbolizer_open_reply(struct rm_text *reply, bool wants_lines);
 
-/** Whether addresses can be symbolized: RESMON_OK, or why not. */
+/** Whether addresses get functions and lines: RESMON_OK, or why not. */
 resmon_status rm_symbolizer_check(void);
 
 #endif

@@ -8,10 +8,10 @@
 #include "base/compiler.h"
 #include "base/map.h"
 #include "base/text.h"
+#include "os/elf_file.h"
 #include "os/library.h"
 #include "os/proc_pid.h"
 #include "stack/code.h"
-#include "stack/elf_file.h"
 #include "stack/python_layout.h"
 
 /* The synthetic address space: above all addresses of processes, and exact in a double. */

@@ -4,10 +4,10 @@
  * content of sections, and the build-id.  Data is read into memory, never mapped, since a file
  * may shrink meanwhile. The content of a file is untrusted.
  *
- * Called by images.c.
+ * Called by stack/images.c and names/symtab.c.
  */
-#ifndef RM_STACK_ELF_FILE_H
-#define RM_STACK_ELF_FILE_H
+#ifndef RM_OS_ELF_FILE_H
+#define RM_OS_ELF_FILE_H
 
 #include <stdbool.h>
 #include <stddef.h>

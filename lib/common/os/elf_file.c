@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "stack/elf_file.h"
+#include "os/elf_file.h"
 
 #include <elf.h>
 #include <string.h>
