@@ -39,7 +39,7 @@ static inline void again_exec(const struct again *again, int error)
     (void)dup2(error, STDERR_FILENO);
     (void)close(error);
     (void)close(again->error);
-    if (again->limit > 0 && setrlimit((__rlimit_resource_t)again->resource, &limit) != 0) {
+    if (again->limit > 0 && setrlimit(again->resource, &limit) != 0) {
         _exit(126);
     }
     if (again->resmon != NULL) {

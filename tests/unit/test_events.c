@@ -3,13 +3,14 @@
  * store/events and the events of a run: the newest scope instances of each thread, one by one, from
  * the ring that a thread writes to what the accessors show.
  */
-#define _GNU_SOURCE /* pthread_setname_np, gettid */
+#define _GNU_SOURCE /* pthread_setname_np */
 #include "runs.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
 #include <unistd.h>
 
+#include "base/thread.h"
 #include "made_block.h"
 #include "run/run.h"
 #include "store/events.h"
@@ -92,7 +93,7 @@ TEST(events_come_by_start_with_all_their_facts)
     assert_event(run, 1, "first", 1, 0);
     assert_event(run, 2, "second", 1, 0);
     assert_event(run, 3, "inside", 2, 0);
-    assert_int_equal(event_of(run, 3).thread_id, gettid());
+    assert_int_equal(event_of(run, 3).thread_id, rm_thread_id());
     assert_string_equal(event_of(run, 3).thread_name, "the main one");
     assert_true(event_of(run, 0).start_ns < info_of(run).duration_ns);
     assert_int_equal(info_of(run).dropped_events, 0);
@@ -246,7 +247,7 @@ TEST(a_slot_keeps_what_ended_threads_left)
     assert_int_equal(run->thread_count, 3); /* a thread id is not given again at once */
     for (size_t i = 0; i < 3; i++) {
         resmon_run_event event = event_of(run, i);
-        assert_true(event.thread_id != (uint64_t)gettid());
+        assert_true(event.thread_id != rm_thread_id());
         bool is_last = strcmp(event.name, "three") == 0;
         assert_string_equal(event.thread_name, is_last ? "three" : "");
     }

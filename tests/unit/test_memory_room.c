@@ -85,10 +85,10 @@ static void limit_and_look(int which, const char *name)
     struct rm_memory_room room;
     const struct rlimit limit = {16 * MIB, RLIM_INFINITY};
     struct rlimit before;
-    assert_int_equal(getrlimit((__rlimit_resource_t)which, &before), 0);
-    assert_int_equal(setrlimit((__rlimit_resource_t)which, &limit), 0);
+    assert_int_equal(getrlimit(which, &before), 0);
+    assert_int_equal(setrlimit(which, &limit), 0);
     rm_memory_room_look(test_directory, &room);
-    assert_int_equal(setrlimit((__rlimit_resource_t)which, &before), 0);
+    assert_int_equal(setrlimit(which, &before), 0);
     assert_string_equal(room.limit, name);
     assert_int_equal(room.bytes, 6 * MIB); /* 2560 pages are in use */
 }

@@ -3,7 +3,7 @@
  * What stacks stand on: the ring of a slot, the list of modules, the mappings of files, the signal,
  * and when memory is at a peak.
  */
-#define _GNU_SOURCE /* memfd_create, dladdr */
+#define _GNU_SOURCE /* dladdr */
 #include "test.h"
 
 #include <dlfcn.h>
@@ -13,6 +13,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/libc.h"
 #include "os/own_usage.h"
 #include "os/proc_pid.h"
 #include "os/program.h"
@@ -181,7 +182,7 @@ TEST(pages_of_files_are_told_from_others)
     struct rm_file_mappings mappings = {.ranges = NULL};
     assert_ok(rm_root_open(&root, NULL));
     assert_ok(rm_scratch_init(&scratch));
-    int fd = memfd_create("data", 0);
+    int fd = rm_memory_file("data");
     assert_true(fd >= 0);
     assert_int_equal(ftruncate(fd, 8192), 0);
     char *file = mmap(NULL, 8192, PROT_READ, MAP_SHARED, fd, 0);
@@ -219,7 +220,7 @@ TEST(pages_that_were_written_to_are_the_programs)
     const size_t bytes = 8 * MIB;
     assert_ok(rm_root_open(&root, NULL));
     assert_ok(rm_scratch_init(&scratch));
-    int fd = memfd_create("data", 0);
+    int fd = rm_memory_file("data");
     assert_int_equal(ftruncate(fd, (off_t)bytes), 0);
     char *private = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
     char *shared = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);

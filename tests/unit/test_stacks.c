@@ -3,7 +3,8 @@
  * Stacks of this very program: loads that are known, held against what was sampled, by the
  * addresses of the calls.  And what programs do to whoever takes their stacks.
  */
-#define _GNU_SOURCE /* madvise, memfd_create */
+#define _GNU_SOURCE /* madvise */
+#include "base/libc.h"
 #include "runs.h"
 
 #include <fcntl.h>
@@ -368,7 +369,7 @@ TEST(huge_pages_are_growth_by_their_size)
 TEST(pages_of_files_are_no_growth)
 {
     needs_live("the samples of page faults to be taken out before their ring is full");
-    int fd = memfd_create("data", 0);
+    int fd = rm_memory_file("data");
     assert_true(fd >= 0);
     assert_int_equal(ftruncate(fd, 32 * (off_t)MIB), 0);
     char *memory = fresh_memory(32 * MIB, MAP_SHARED, fd);

@@ -5,6 +5,7 @@
  * that ends.  So the figures are exact, and each refusal is tried on every host.
  */
 #define _GNU_SOURCE /* memfd_create */
+#include "base/libc.h"
 #include "runs.h"
 
 #include <errno.h>
@@ -56,7 +57,7 @@ static int refuse(int error)
 static int new_ring(const struct perf_event_attr *attributes, int64_t tid)
 {
     const size_t bytes = PAGE + RM_PERF_RING_MOST_BYTES;
-    int fd = memfd_create("ring", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    int fd = (int)syscall(SYS_memfd_create, "ring", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     assert_true(fd >= 0 && ftruncate(fd, (off_t)bytes) == 0);
     struct perf_event_mmap_page *page =
         mmap(NULL, bytes, PROT_READ | (refuses.locked ? 0 : PROT_WRITE), MAP_SHARED, fd, 0);
@@ -220,7 +221,7 @@ TEST(growth_is_what_the_samples_say)
 /* Never more than rose of the pages of files, whatever their samples stand for. */
 TEST(pages_of_files_are_no_growth)
 {
-    int fd = memfd_create("data", MFD_CLOEXEC);
+    int fd = rm_memory_file("data");
     assert_true(fd >= 0 && ftruncate(fd, PAGE) == 0);
     char *memory = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     resmon_monitor *monitor = start(RESMON_STACKS_MEMORY);
