@@ -225,13 +225,13 @@ TEST(pages_of_files_are_not_memory_that_is_there)
 TEST(looks_take_a_hundredth_of_the_time)
 {
     struct rm_resident_turn turn = {0};
-    assert_true(rm_resident_turn_begin(&turn, 1000));
-    rm_resident_turn_end(&turn, 2000);
-    assert_false(rm_resident_turn_begin(&turn, 2000 + 99999999));
-    assert_true(rm_resident_turn_begin(&turn, 2000 + 100000000));
-    rm_resident_turn_end(&turn, 2000 + 100000000 + 5000000);
-    assert_false(rm_resident_turn_begin(&turn, turn.next_ns - 1));
-    assert_int_equal(turn.next_ns, 2000 + 105000000 + 500000000);
+    assert_true(rm_resident_turn_begin(&turn, 1000, 50));
+    rm_resident_turn_end(&turn, 90000000, 60); /* on a busy machine */
+    assert_false(rm_resident_turn_begin(&turn, 90000000 + 99999999, 70));
+    assert_true(rm_resident_turn_begin(&turn, 90000000 + 100000000, 70));
+    rm_resident_turn_end(&turn, 200000000, 5000070);
+    assert_int_equal(turn.next_ns, 200000000 + 500000000);
+    assert_false(rm_resident_turn_begin(&turn, turn.next_ns - 1, 6000000));
 }
 
 TEST(without_memory_the_look_before_counts)

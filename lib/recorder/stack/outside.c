@@ -460,7 +460,8 @@ static void look_at_all_pages(struct rm_outside *outside, int64_t most_ns)
     outside->most_looks_ns = most_ns;
     outside->resident_bytes = 0;
     rm_spaces_visit(outside->spaces, look_at_pages, outside);
-    rm_resident_turn_end(&outside->turn, rm_clock_monotonic_ns());
+    rm_resident_turn_end(&outside->turn, rm_clock_monotonic_ns(),
+                         rm_clock_cpu_ns(CLOCK_THREAD_CPUTIME_ID));
     outside->looks += rm_clock_monotonic_ns() - outside->turn.begin_ns <= most_ns ? 1 : 0;
 }
 
@@ -474,7 +475,8 @@ void rm_outside_drain(struct rm_outside *outside)
         outside->each_ns = now_ns;
     }
     if (outside->terms.events.fault_period > 0 &&
-        rm_resident_turn_begin(&outside->turn, rm_clock_monotonic_ns())) {
+        rm_resident_turn_begin(&outside->turn, rm_clock_monotonic_ns(),
+                               rm_clock_cpu_ns(CLOCK_THREAD_CPUTIME_ID))) {
         look_at_all_pages(outside, MOST_LOOKS_NS);
     }
     if (now_ns - outside->settled_ns > SETTLE_NS) {

@@ -380,14 +380,15 @@ void rm_resident_free(struct rm_resident *resident)
 
 /* ---- when to look ----------------------------------------------------------------------- */
 
-bool rm_resident_turn_begin(struct rm_resident_turn *turn, int64_t now_ns)
+bool rm_resident_turn_begin(struct rm_resident_turn *turn, int64_t now_ns, int64_t cpu_ns)
 {
     turn->begin_ns = now_ns;
+    turn->cpu_ns = cpu_ns;
     return now_ns >= turn->next_ns;
 }
 
-void rm_resident_turn_end(struct rm_resident_turn *turn, int64_t now_ns)
+void rm_resident_turn_end(struct rm_resident_turn *turn, int64_t now_ns, int64_t cpu_ns)
 {
-    int64_t pause_ns = PAUSES * (now_ns - turn->begin_ns);
+    int64_t pause_ns = PAUSES * (cpu_ns - turn->cpu_ns);
     turn->next_ns = now_ns + (pause_ns > LEAST_PAUSE_NS ? pause_ns : LEAST_PAUSE_NS);
 }

@@ -61,9 +61,11 @@ void rm_resident_free(struct rm_resident *resident);
 /* When to look: each 0.1 s, or so much less often that looks take a hundredth of a CPU. */
 struct rm_resident_turn {
     int64_t begin_ns, next_ns;
+    int64_t cpu_ns; /* CPU time of the thread at the begin */
 };
 
-bool rm_resident_turn_begin(struct rm_resident_turn *turn, int64_t now_ns);
-void rm_resident_turn_end(struct rm_resident_turn *turn, int64_t now_ns);
+/** Whether it is time; `cpu_ns`: CPU time of this thread. */
+bool rm_resident_turn_begin(struct rm_resident_turn *turn, int64_t now_ns, int64_t cpu_ns);
+void rm_resident_turn_end(struct rm_resident_turn *turn, int64_t now_ns, int64_t cpu_ns);
 
 #endif

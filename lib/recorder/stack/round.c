@@ -589,9 +589,11 @@ void rm_stack_round_make(struct rm_stack_round *round)
     if (round->number++ % SLOW_ROUNDS == 0 && !round->is_lost) {
         rm_stack_threads_count_blocked(round);
     }
-    if (rm_resident_turn_begin(&round->resident_turn, rm_clock_monotonic_ns())) {
+    if (rm_resident_turn_begin(&round->resident_turn, rm_clock_monotonic_ns(),
+                               rm_clock_cpu_ns(CLOCK_THREAD_CPUTIME_ID))) {
         look_at_pages(round);
-        rm_resident_turn_end(&round->resident_turn, rm_clock_monotonic_ns());
+        rm_resident_turn_end(&round->resident_turn, rm_clock_monotonic_ns(),
+                             rm_clock_cpu_ns(CLOCK_THREAD_CPUTIME_ID));
     }
     set_totals(round);
     RM_STORE(&round->terms.block.header->own_stacks_rss,
