@@ -20,13 +20,13 @@ skip() {
     printf 'skipped: %s\n' "$*"
 }
 
-# in_tree DIRECTORY COMMAND...: in that directory tree, with its own /proc, and /dev/null.
+# in_tree DIRECTORY COMMAND...: in that directory tree, with its own /proc, /dev/null and environment.
 in_tree() {
     tree=$1
     shift
     mkdir -p "$tree/proc" "$tree/tmp" "$tree/dev"
     [ -e "$tree/dev/null" ] || mknod -m 666 "$tree/dev/null" c 1 3 || return
-    unshare --mount sh -c 'mount -t proc proc "$0/proc" && exec chroot "$0" "$@"' "$tree" "$@"
+    unshare --mount sh -c 'mount -t proc proc "$0/proc" && exec env -i PATH="$PATH" chroot "$0" "$@"' "$tree" "$@"
 }
 
 expect() {

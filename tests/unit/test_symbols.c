@@ -225,22 +225,27 @@ TEST(symbols_alone)
 }
 
 /* The program finds a libdw that is none. */
-TEST(symbol_tables_without_libdw)
+static void name_without_libdw(struct resmon_run *run)
 {
     const char *before = getenv("LD_LIBRARY_PATH");
-    static const char *const paths[] = {NAMED_default, NAMED_bare};
     command("mkdir -p %s && : > %s", made_path("no"), made_path("no/libdw.so.1"));
+    assert_int_equal(setenv("LD_LIBRARY_PATH", made_path("no"), 1), 0);
+    assert_ok(rm_naming_fill(NULL, run));
+    assert_int_equal(
+        before != NULL ? setenv("LD_LIBRARY_PATH", before, 1) : unsetenv("LD_LIBRARY_PATH"), 0);
+    assert_non_null(strstr(run->profile.kinds[0].reason, "lines are missing: libdw"));
+}
+
+TEST(symbol_tables_without_libdw)
+{
+    static const char *const paths[] = {NAMED_default, NAMED_bare};
     for (size_t i = 0; i < sizeof paths / sizeof paths[0]; i++) {
         struct known known;
         load(paths[i], &known);
         struct resmon_run *run = run_of(&known, known.path);
-        assert_int_equal(setenv("LD_LIBRARY_PATH", made_path("no"), 1), 0);
-        assert_ok(rm_naming_fill(NULL, run));
-        assert_int_equal(
-            before != NULL ? setenv("LD_LIBRARY_PATH", before, 1) : unsetenv("LD_LIBRARY_PATH"), 0);
+        name_without_libdw(run);
         assert_named_by_symbols(run, &known);
         assert_int_equal(frame_at(run, 1)->line, 0);
-        assert_non_null(strstr(run->profile.kinds[0].reason, "lines are missing: libdw"));
         rm_run_free(run);
     }
 }
@@ -406,6 +411,12 @@ TEST(the_vdso_has_names)
     }
     assert_string_equal(run->profile.kinds[RESMON_STACK_CPU].reason, "");
     rm_run_free(run);
+    if (build_id[0] != '\0') {
+        run = made_unnamed(RM_VDSO_NAME, build_id, &address, 1);
+        name_without_libdw(run);
+        assert_non_null(strstr(frame_at(run, 0)->function, function));
+        rm_run_free(run);
+    }
     /* A recording of another machine. */
     run = made_unnamed(RM_VDSO_NAME, "0123", &address, 1);
     assert_ok(rm_naming_fill(NULL, run));

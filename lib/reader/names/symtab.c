@@ -10,6 +10,7 @@
 #include "base/alloc.h"
 #include "base/text.h"
 #include "os/elf_file.h"
+#include "os/library.h"
 #include "os/proc_pid.h"
 
 #define MOST_TABLE_BYTES ((uint64_t)1 << 30)
@@ -128,6 +129,7 @@ struct table {
     struct rm_symbols symbols;
     char *entries, *names;
     uint64_t name_bytes;
+    char *vdso; /* its image, which no file has; NULL: the module is a file */
 };
 
 static bool refuse(struct rm_names_module *module, const char *format, ...)
@@ -142,10 +144,20 @@ static bool refuse(struct rm_names_module *module, const char *format, ...)
     return false;
 }
 
+static resmon_status open_elf(struct table *table, const char *path)
+{
+    size_t bytes = 0;
+    if (strcmp(path, RM_VDSO_NAME) != 0) {
+        return rm_elf_open(&table->elf, path);
+    }
+    resmon_status status = rm_vdso_read(&table->vdso, &bytes);
+    return status == RESMON_OK ? rm_elf_of_memory(&table->elf, path, table->vdso, bytes) : status;
+}
+
 static bool open_table(struct table *table, struct rm_names_module *module, const char *path)
 {
     char build_id[RM_ELF_BUILD_ID_BYTES];
-    if (rm_elf_open(&table->elf, path) != RESMON_OK) {
+    if (open_elf(table, path) != RESMON_OK) {
         return refuse(module, "%s", resmon_last_error());
     }
     if (module->build_id[0] != '\0' && (rm_elf_build_id(&table->elf, build_id) != RESMON_OK ||
@@ -220,7 +232,7 @@ static void add_frames(struct table *table, struct rm_names_module *module,
         if (function != 0) {
             module->spans[i] = (struct rm_names_span){results->frame_count, 1};
             rm_names_add_frame(results, function, 0, 0);
-        } else if (!table->symbols.has_local) {
+        } else if (!table->symbols.has_local && table->vdso == NULL) {
             module->flags |= RM_NAMES_STRIPPED;
         }
     }
@@ -232,6 +244,7 @@ void rm_symtab_symbolize(struct rm_names_module *module, struct rm_names_results
     struct table table = {.entries = NULL};
     if (!open_any(&table, module)) {
         module->flags = RM_NAMES_NO_NAMES;
+        rm_free(table.vdso);
         return;
     }
     read_table(&table);
@@ -242,4 +255,5 @@ void rm_symtab_symbolize(struct rm_names_module *module, struct rm_names_results
     rm_free(table.entries);
     rm_free(table.names);
     rm_elf_close(&table.elf);
+    rm_free(table.vdso);
 }
