@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# What packaging/build makes, used where nothing else is: the command in a directory tree without a libc, the wheel in
-# environments of each Python, both on Debian 11.
+# What packaging/build makes, used: the command in a directory tree without a libc, the wheel in a new environment of each
+# Python that is here, both on a Debian 11 where nothing else is installed.
 #
 #   packages.sh SOURCES OUT
 set -eu
@@ -72,7 +72,8 @@ else
     in_tree "$out/alone" /bin/resmon report /run.json -o /run.html
     in_tree "$out/alone" /bin/resmon doctor >"$out/doctor" || [ $? = 1 ]
     in_tree "$out/alone" /bin/resmon bench -o /bench.json --runs=5 -- /bin/resmon --version >"$out/bench"
-    in_tree "$out/alone" /bin/resmon diff /run.json /run.json >"$out/diff" || [ $? = 3 ] && expect "too few runs" "$out/diff"
+    in_tree "$out/alone" /bin/resmon diff /run.json /run.json >"$out/diff" || [ $? = 3 ]
+    expect 'too few runs' "$out/diff"
     in_tree "$out/alone" /bin/resmon live --once /run.json >"$out/live"
 fi
 
@@ -112,7 +113,7 @@ use_wheel() { # PYTHON NAME
     expect 'grown .*keep' "$out/$2.run"
     head -c 4 "$out/$2/bin/resmon" | grep -q ELF || fail "the command of the wheel is a script"
     "$out/$2/bin/pip" --quiet --disable-pip-version-check uninstall -y resmon
-    left=$(cd "$out/$2" && find . -path '*resmon*' ! -name '*.pyc' ! -type d)
+    left=$(cd "$out/$2" && find . -path '*resmon*' ! -type d)
     [ -z "$left" ] || fail "left behind: $left"
     printf 'used the wheel with %s\n' "$("$1" --version)"
 }

@@ -225,7 +225,7 @@ TEST(symbols_alone)
 }
 
 /* The program finds a libdw that is none. */
-static void name_without_libdw(struct resmon_run *run)
+static void fill_without_libdw(struct resmon_run *run)
 {
     const char *before = getenv("LD_LIBRARY_PATH");
     command("mkdir -p %s && : > %s", made_path("no"), made_path("no/libdw.so.1"));
@@ -233,6 +233,11 @@ static void name_without_libdw(struct resmon_run *run)
     assert_ok(rm_naming_fill(NULL, run));
     assert_int_equal(
         before != NULL ? setenv("LD_LIBRARY_PATH", before, 1) : unsetenv("LD_LIBRARY_PATH"), 0);
+}
+
+static void name_without_libdw(struct resmon_run *run)
+{
+    fill_without_libdw(run);
     assert_non_null(strstr(run->profile.kinds[0].reason, "lines are missing: libdw"));
 }
 
@@ -761,6 +766,11 @@ TEST(files_without_build_ids)
     run = run_of(&known, made_path("no-id"));
     run->info.start_realtime_ns = 1;
     assert_ok(rm_naming_fill(NULL, run));
+    assert_unnamed(run, "was changed since the run began");
+    rm_run_free(run);
+    run = run_of(&known, made_path("no-id"));
+    run->info.start_realtime_ns = 1;
+    fill_without_libdw(run);
     assert_unnamed(run, "was changed since the run began");
     rm_run_free(run);
 }

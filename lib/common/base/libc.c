@@ -4,13 +4,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define NEVER_WAIT  1U /* GRND_NONBLOCK */
-#define ONLY_IF_NEW 1U /* RENAME_NOREPLACE */
-
+#define NEVER_WAIT    1U /* GRND_NONBLOCK */
+#define ONLY_IF_NEW   1U /* RENAME_NOREPLACE */
 #define CLOSE_AT_EXEC 1U /* MFD_CLOEXEC */
 
 /* Linux before 3.17. */
@@ -53,5 +54,14 @@ int rm_ioctl(int fd, unsigned long request, void *argument)
 
 int rm_rename_new(const char *from, const char *to)
 {
-    return (int)syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, ONLY_IF_NEW);
+    struct stat info;
+    int done = (int)syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, ONLY_IF_NEW);
+    if (done == 0 || (errno != ENOSYS && errno != EINVAL)) {
+        return done;
+    }
+    if (lstat(to, &info) == 0) {
+        errno = EEXIST;
+        return -1;
+    }
+    return rename(from, to);
 }

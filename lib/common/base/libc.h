@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Owns what not every libc has (glibc from 2.17 on, musl): system calls by their numbers, and a
- * fallback where the kernel lacks them, too.
+ * Owns what not every libc has (glibc from 2.17 on, musl): system calls by their numbers.  Where a
+ * kernel lacks one, it fails with ENOSYS; random bytes and renaming have a fallback.
  */
 #ifndef RM_BASE_LIBC_H
 #define RM_BASE_LIBC_H
@@ -37,8 +37,8 @@ RM_SHARED int rm_memory_file(const char *name);
 /** ioctl(2), whose request is an int in musl and an unsigned long in glibc. */
 int rm_ioctl(int fd, unsigned long request, void *argument);
 
-/** renameat2(2) with RENAME_NOREPLACE: -1 with EEXIST if there is `to`; with ENOSYS or EINVAL if
- * the kernel or the file system cannot. */
+/** Renames; -1 with errno: EEXIST if there is `to`.  On kernels and file systems without
+ * renameat2(2), another process may create `to` in between. */
 int rm_rename_new(const char *from, const char *to);
 
 #endif

@@ -247,21 +247,6 @@ static void sync_directory(const char *path)
     }
 }
 
-/* On kernels and file systems without renameat2(), another process may create `to` in between. */
-static int rename_new(const char *from, const char *to)
-{
-    struct stat info;
-    int done = rm_rename_new(from, to);
-    if (done == 0 || (errno != ENOSYS && errno != EINVAL)) {
-        return done;
-    }
-    if (lstat(to, &info) == 0) {
-        errno = EEXIST;
-        return -1;
-    }
-    return rename(from, to);
-}
-
 resmon_status rm_outfile_rename(struct rm_outfile *file)
 {
     /* All data was written before, even if the program has closed the descriptor. */
@@ -314,7 +299,7 @@ resmon_status rm_outfile_commit(struct rm_outfile *file)
 static int name_too(const char *path, const char *name)
 {
     int done = link(path, name);
-    return done == 0 || errno == EEXIST ? done : rename_new(path, name);
+    return done == 0 || errno == EEXIST ? done : rm_rename_new(path, name);
 }
 
 resmon_status rm_outfile_set_aside(const char *path)

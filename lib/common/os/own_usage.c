@@ -20,10 +20,6 @@
 
 /* ---- pages ------------------------------------------------------------------------------ */
 
-/* Bits of an entry of /proc/PID/pagemap (proc(5)) that a process may always read of itself. */
-#define IS_PRESENT        (UINT64_C(1) << 63)
-#define IS_FILE_OR_SHARED (UINT64_C(1) << 61)
-
 /* Opens the files of the calling thread: those of the process are empty after its main thread has
  * ended. */
 void rm_own_pages_open(struct rm_own_pages *pages, const struct rm_root *root, uint64_t page_bytes)
@@ -62,7 +58,7 @@ bool rm_own_pages_is_own(struct rm_own_pages *pages, uint64_t address)
     uint64_t offset = address / pages->page_bytes * sizeof entry;
     return rm_file_is_open(&pages->pagemap) &&
            rm_file_read_at(&pages->pagemap, offset, &entry, sizeof entry) == RESMON_OK &&
-           (entry & IS_PRESENT) != 0 && (entry & IS_FILE_OR_SHARED) == 0;
+           (entry & RM_PAGE_IS_PRESENT) != 0 && (entry & RM_PAGE_IS_FILE_OR_SHARED) == 0;
 }
 
 /* ---- present RSS ------------------------------------------------------------------------ */

@@ -23,6 +23,11 @@
  * address is the process's own.  Read on one thread.
  */
 
+/* Bits of an entry of /proc/PID/pagemap (proc(5)) that a process may always read of itself. */
+#define RM_PAGE_IS_PRESENT        (UINT64_C(1) << 63)
+#define RM_PAGE_IS_SWAPPED        (UINT64_C(1) << 62)
+#define RM_PAGE_IS_FILE_OR_SHARED (UINT64_C(1) << 61)
+
 struct rm_own_pages {
     struct rm_file statm, pagemap;
     uint64_t page_bytes;

@@ -404,12 +404,10 @@ static int open_file(struct work *work, const char *path)
         (void)refuse(work, "cannot open %s: %s", path, strerror(errno));
         return -1;
     }
-    const int64_t changed_ns = (int64_t)info.st_ctim.tv_sec * RM_NS_PER_S + info.st_ctim.tv_nsec;
     if (!S_ISREG(info.st_mode)) {
         (void)refuse(work, "%s is not a regular file", path);
-    } else if (work->module->build_id[0] == '\0' && work->module->mapped_ns != 0 &&
-               changed_ns > work->module->mapped_ns) {
-        (void)refuse(work, "%s was changed since the run began, and has no build-id", path);
+    } else if (rm_names_was_changed(work->module, &info)) {
+        (void)refuse(work, RM_NAMES_CHANGED, path);
     } else {
         return fd;
     }

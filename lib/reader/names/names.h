@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/stat.h>
 
 #include "base/buffer.h"
 #include "base/map.h"
@@ -118,6 +119,11 @@ struct rm_names_module {
     uint32_t flags;              /* output: RM_NAMES_NO_NAMES and so on */
     char reason[RM_NAMES_MOST_REASON];
 };
+
+/** Whether a file without a build-id is another one than was mapped: it was changed since. */
+bool rm_names_was_changed(const struct rm_names_module *module, const struct stat *info);
+
+#define RM_NAMES_CHANGED "%s was changed since the run began, and has no build-id"
 
 /** Loads libdwfl, libdw and libelf of elfutils; must be called first.  RESMON_ENOTSUP: the text of
  * the error has the reason. */

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "base/thread.h"
 #include "os/library.h"
 
@@ -199,6 +200,12 @@ static void take_places(struct work *work, struct rm_text *request)
                                          address - (has_module ? work->biases[module] : 0), i};
     }
     qsort(work->places, work->place_count, sizeof *work->places, compare);
+}
+
+bool rm_names_was_changed(const struct rm_names_module *module, const struct stat *info)
+{
+    const int64_t changed_ns = (int64_t)info->st_ctim.tv_sec * RM_NS_PER_S + info->st_ctim.tv_nsec;
+    return module->build_id[0] == '\0' && module->mapped_ns != 0 && changed_ns > module->mapped_ns;
 }
 
 /* ---- the look-up ------------------------------------------------------------------------ */

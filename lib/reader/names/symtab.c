@@ -157,8 +157,13 @@ static resmon_status open_elf(struct table *table, const char *path)
 static bool open_table(struct table *table, struct rm_names_module *module, const char *path)
 {
     char build_id[RM_ELF_BUILD_ID_BYTES];
+    struct stat info;
     if (open_elf(table, path) != RESMON_OK) {
         return refuse(module, "%s", resmon_last_error());
+    }
+    if (table->vdso == NULL && (stat(path, &info) != 0 || rm_names_was_changed(module, &info))) {
+        rm_elf_close(&table->elf);
+        return refuse(module, RM_NAMES_CHANGED, path);
     }
     if (module->build_id[0] != '\0' && (rm_elf_build_id(&table->elf, build_id) != RESMON_OK ||
                                         strcmp(build_id, module->build_id) != 0)) {

@@ -133,7 +133,7 @@ static void weigh(struct rm_fault_weights *weights, enum rm_rss_part part,
                                             .bytes = (uint64_t)weight,
                                             .faults = held->faults};
     if (part == RM_RSS_ANON && weights->resident != NULL) {
-        (void)rm_resident_add(weights->resident, &page);
+        rm_resident_add(weights->resident, &page);
     }
 }
 

@@ -310,8 +310,8 @@ static void take_fault(struct rm_outside *outside, struct rm_space *space,
         .bytes = weight,
         .faults = period,
     };
-    if (page.entry != NULL && !rm_resident_add(&space->resident, &page)) {
-        rm_stack_writer_lose(outside->writer, RM_LOSS_ROOM, 1);
+    if (page.entry != NULL) {
+        rm_resident_add(&space->resident, &page);
     }
 }
 
@@ -439,6 +439,8 @@ static void look_at_pages(void *context, struct rm_space *space)
     struct rm_outside *outside = context;
     char path[64];
     outside->resident_bytes += rm_resident_bytes(&space->resident);
+    rm_stack_writer_lose(outside->writer, RM_LOSS_ROOM,
+                         rm_resident_take_left_out(&space->resident));
     if (space->resident.count == 0 || space->ended_ns != 0 || space->looks == outside->looks ||
         rm_clock_monotonic_ns() - outside->turn.begin_ns > outside->most_looks_ns) {
         return;

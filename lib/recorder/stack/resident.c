@@ -7,6 +7,8 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/status.h"
+#include "os/own_usage.h"
 #include "store/stack_writer.h"
 
 /* Entries of the pagemap that are read at a time: with pages of 4 KiB, 2 MiB of memory. */
@@ -14,11 +16,6 @@
 
 /* Windows for the memory of all samples together; those around each sample come on top. */
 #define MOST_WINDOWS 2048U
-
-/* Bits of an entry (proc(5)). */
-#define IN_MEMORY (UINT64_C(1) << 63)
-#define IN_SWAP   (UINT64_C(1) << 62)
-#define OF_FILE   (UINT64_C(1) << 61) /* or shared */
 
 #define LEAST_PAUSE_NS (100 * RM_NS_PER_MS)
 #define PAUSES         100 /* pause, as a multiple of what looks took */
@@ -82,22 +79,22 @@ static void thin(struct rm_resident *resident)
 }
 
 /* With almost as many stacks as samples, each further sample would thin in vain. */
-bool rm_resident_add(struct rm_resident *resident, const struct rm_resident_sample *sample)
+void rm_resident_add(struct rm_resident *resident, const struct rm_resident_sample *sample)
 {
     if (sample->bytes == 0) {
-        return true;
+        return;
     }
     if (resident->count == RM_RESIDENT_SAMPLES && !resident->is_full) {
         thin(resident);
         resident->is_full = resident->count > LEAST_THINNED;
     }
-    if (resident->count == RM_RESIDENT_SAMPLES) {
-        return false;
-    }
     struct rm_resident_sample *samples =
-        rm_grow(resident->samples, resident->count, &resident->room, sizeof *samples);
+        resident->count < RM_RESIDENT_SAMPLES
+            ? rm_grow(resident->samples, resident->count, &resident->room, sizeof *samples)
+            : NULL;
     if (samples == NULL) {
-        return false;
+        resident->left_out++;
+        return;
     }
     resident->samples = samples;
     struct rm_resident_sample *fresh = &samples[resident->count++];
@@ -105,7 +102,13 @@ bool rm_resident_add(struct rm_resident *resident, const struct rm_resident_samp
     fresh->order = ++resident->latest;
     fresh->counted = 0;
     set_counted(fresh, sample->bytes);
-    return true;
+}
+
+uint64_t rm_resident_take_left_out(struct rm_resident *resident)
+{
+    uint64_t left_out = resident->left_out;
+    resident->left_out = 0;
+    return left_out;
 }
 
 /* ---- looking ------------------------------------------------------------------------------ */
@@ -131,7 +134,8 @@ struct look {
 
 static bool is_there(uint64_t entry)
 {
-    return (entry & (IN_MEMORY | IN_SWAP)) != 0 && (entry & OF_FILE) == 0;
+    return (entry & (RM_PAGE_IS_PRESENT | RM_PAGE_IS_SWAPPED)) != 0 &&
+           (entry & RM_PAGE_IS_FILE_OR_SHARED) == 0;
 }
 
 /* False: past the end of the address space, or the process has ended. */
@@ -328,14 +332,14 @@ static resmon_status look_at(struct rm_resident *resident, int pagemap, uint64_t
     resident->windows = look.windows;
     resident->window_room = look.room;
     if (!has_room) {
-        return RESMON_ENOMEM;
+        return rm_error(RESMON_ENOMEM, "out of memory for what is still there");
     }
-    if (!read_samples(&look, resident)) {
-        return RESMON_ESRCH;
+    bool has_pages = read_samples(&look, resident);
+    if (has_pages) {
+        read_windows(&look);
     }
-    read_windows(&look);
-    if (!is_alive(&look, resident)) {
-        return RESMON_ESRCH;
+    if (!has_pages || !is_alive(&look, resident)) {
+        return rm_error(RESMON_ESRCH, "its pagemap is empty: the process has ended");
     }
     claim_for_all(&look, resident);
     return RESMON_OK;

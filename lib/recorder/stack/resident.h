@@ -37,17 +37,21 @@ struct rm_resident {
     size_t count, room;
     uint64_t latest;                    /* order of the latest sample */
     bool is_full;                       /* of different stacks, until the next look */
+    uint64_t left_out;                  /* samples without room, not yet told */
     struct rm_resident_window *windows; /* working memory */
     size_t window_room;
 };
 
-/** Adds a sample of a page fault, whose memory is there.  False: no room for more stacks. */
-bool rm_resident_add(struct rm_resident *resident, const struct rm_resident_sample *sample);
+/** Adds a sample of a page fault, whose memory is there. */
+void rm_resident_add(struct rm_resident *resident, const struct rm_resident_sample *sample);
 
 /** Looks at all pages; `path`: of the pagemap below the root.  RESMON_ESRCH: the process has ended,
  * or RESMON_ENOMEM: what the look before has seen stays; or an error of opening the file. */
 resmon_status rm_resident_look(struct rm_resident *resident, const struct rm_root *root,
                                const char *path, uint64_t page_bytes);
+
+/** Samples that had no room since the last call: they are of more stacks than are looked at. */
+uint64_t rm_resident_take_left_out(struct rm_resident *resident);
 
 /** Bytes of memory that it has. */
 uint64_t rm_resident_bytes(const struct rm_resident *resident);

@@ -356,8 +356,8 @@ static void note_page(struct rm_stack_round *round, const struct rm_stack_sample
         .bytes = sample->weight,
         .faults = taken->faults,
     };
-    if (entry != NULL && !round->lacks_pagemap && !rm_resident_add(&round->resident, &page)) {
-        rm_stack_writer_lose(&round->writer, RM_LOSS_ROOM, 1);
+    if (entry != NULL && !round->lacks_pagemap) {
+        rm_resident_add(&round->resident, &page);
     }
 }
 
@@ -376,6 +376,7 @@ static void look_at_pages(struct rm_stack_round *round)
     }
     resmon_status status = rm_resident_look(&round->resident, &round->root,
                                             "proc/thread-self/pagemap", round->page_bytes);
+    rm_stack_writer_lose(&round->writer, RM_LOSS_ROOM, rm_resident_take_left_out(&round->resident));
     if (status != RESMON_OK && status != RESMON_ENOMEM) {
         lose_pagemap(round, resmon_last_error());
     }
