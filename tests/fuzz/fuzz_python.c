@@ -30,7 +30,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const struct rm_python_memory memory = {image_read, &image};
     image_parse(&image, (const char *)data, size);
     struct rm_python_thread thread = {.number = image.thread};
-    if (rm_python_open(&python, &memory, image.runtime, image.minor) == RESMON_OK) {
+    if (image_open(&image, &memory, &python) == RESMON_OK) {
         for (int64_t now_ns = 0; now_ns < 200000000; now_ns += 100000000) {
             if (rm_python_walk(&python, &thread, image.stack, &window, &walk) == RM_PYTHON_READ &&
                 rm_python_symbolize(&python, &codes, &walk, now_ns, &stack)) {

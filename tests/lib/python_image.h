@@ -5,6 +5,7 @@
  *
  *     python MINOR RUNTIME THREAD STACK   version 3.MINOR, address of _PyRuntime, the thread's
  * number and stack pointer (0: the first thread); all but the version and the number in hexadecimal
+ *     tasks NUMBER,NUMBER...              asyncio's section ".AsyncioDebug", if it is loaded
  *     frame LINE NAME<tab>FILE            what the interpreter itself says, the innermost first
  *     at ADDRESS BYTES                    readable memory, zeros but for what follows
  *     HEXADECIMAL DIGITS...               offset in it, and content
@@ -17,6 +18,7 @@
 #include <string.h>
 
 #include "stack/python.h"
+#include "stack/python_tasks.h"
 
 #define IMAGE_PARTS  512
 #define IMAGE_FRAMES 160
@@ -25,6 +27,7 @@
 struct python_image {
     uint32_t minor, thread;
     uint64_t runtime, stack;
+    uint64_t tasks[RM_PYTHON_TASK_WORDS];
     char *frames[IMAGE_FRAMES]; /* "LINE NAME\tFILE" */
     size_t frame_count;
     struct image_part {
@@ -58,6 +61,29 @@ static inline void image_put(struct image_part *part, const char *line)
     }
 }
 
+static inline void image_take_tasks(struct python_image *image, const char *text)
+{
+    char *end;
+    for (size_t i = 0; i < RM_PYTHON_TASK_WORDS && *text >= '0' && *text <= '9'; i++) {
+        image->tasks[i] = strtoull(text, &end, 10);
+        text = end + (*end == ',' ? 1 : 0);
+    }
+}
+
+/* Opens the interpreter of an image. */
+static inline resmon_status image_open(const struct python_image *image,
+                                       const struct rm_python_memory *memory,
+                                       struct rm_python *ret_python)
+{
+    struct rm_python_tasks tasks;
+    *ret_python = (struct rm_python){.runtime = 0};
+    resmon_status status = rm_python_open(ret_python, memory, image->runtime, image->minor);
+    if (status == RESMON_OK && rm_python_tasks_take(image->tasks, &tasks)) {
+        rm_python_tasks_set(ret_python, &tasks);
+    }
+    return status;
+}
+
 static inline void image_take_line(struct python_image *image, char *line)
 {
     char *end;
@@ -66,6 +92,8 @@ static inline void image_take_line(struct python_image *image, char *line)
         image->runtime = strtoull(end, &end, 16);
         image->thread = (uint32_t)strtoul(end, &end, 10);
         image->stack = strtoull(end, &end, 16);
+    } else if (strncmp(line, "tasks ", 6) == 0) {
+        image_take_tasks(image, line + 6);
     } else if (strncmp(line, "frame ", 6) == 0 && image->frame_count < IMAGE_FRAMES) {
         image->frames[image->frame_count++] = strdup(line + 6);
     } else if (strncmp(line, "at ", 3) == 0) {

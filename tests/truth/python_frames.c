@@ -4,10 +4,11 @@
  * "LINE NAME<tab>FILE" for each frame, the innermost first, with "*" before those that C code
  * called.
  *
- * python_frames PID MINOR RUNTIME THREAD STACK            see lib/python_image.h
- * python_frames PID MINOR RUNTIME THREAD STACK image      writes an image of the memory that was
- *                                                         read, cut down to what changes the
- * result; its "frame" lines come from standard input
+ * python_frames PID MINOR RUNTIME THREAD STACK TASKS            see lib/python_image.h
+ * python_frames PID MINOR RUNTIME THREAD STACK TASKS image      writes an image of the memory that
+ *                                                               was read, cut down to what changes
+ *                                                               the result; its "frame" lines come
+ *                                                               from standard input
  */
 #define _GNU_SOURCE /* process_vm_readv */
 #include <errno.h>
@@ -67,7 +68,7 @@ static void take(const struct rm_python_memory *memory, char text[MOST_TEXT])
     struct rm_python_thread thread = {.number = image.thread};
     size_t length = 0;
     text[0] = '\0';
-    if (rm_python_open(&python, memory, image.runtime, image.minor) == RESMON_OK &&
+    if (image_open(&image, memory, &python) == RESMON_OK &&
         rm_python_walk(&python, &thread, image.stack, &window, &walk) == RM_PYTHON_READ &&
         rm_python_symbolize(&python, &codes, &walk, 0, &stack)) {
         for (uint32_t i = 0; i < stack.depth; i++) {
@@ -114,6 +115,10 @@ static void write_image(void)
     char line[1024];
     (void)printf("python %u %llx %u %llx\n", image.minor, (unsigned long long)image.runtime,
                  image.thread, (unsigned long long)image.stack);
+    for (size_t i = 0; i < RM_PYTHON_TASK_WORDS && image.tasks[0] != 0; i++) {
+        (void)printf("%s%llu", i == 0 ? "tasks " : ",", (unsigned long long)image.tasks[i]);
+    }
+    (void)printf("%s", image.tasks[0] != 0 ? "\n" : "");
     while (fgets(line, sizeof line, stdin) != NULL) {
         (void)printf("frame %s", line);
     }
@@ -138,8 +143,8 @@ int main(int count, char **words)
 {
     static char text[MOST_TEXT];
     const struct rm_python_memory memory = {read_pieces, NULL};
-    if (count < 6) {
-        (void)fprintf(stderr, "python_frames PID MINOR RUNTIME THREAD STACK [image]\n");
+    if (count < 7) {
+        (void)fprintf(stderr, "python_frames PID MINOR RUNTIME THREAD STACK TASKS [image]\n");
         return 2;
     }
     pid = atoi(words[1]);
@@ -147,11 +152,12 @@ int main(int count, char **words)
     image.runtime = strtoull(words[3], NULL, 16);
     image.thread = (uint32_t)strtoul(words[4], NULL, 10);
     image.stack = strtoull(words[5], NULL, 16);
+    image_take_tasks(&image, words[6]);
     uint64_t word;
     if (!read_there(image.runtime, &word, sizeof word) && (errno == EPERM || errno == ENOSYS)) {
         return 77;
     }
-    is_recording = count > 6;
+    is_recording = count > 7;
     take(&memory, text);
     if (text[0] == '\0') {
         (void)fprintf(stderr, "python_frames: the stack cannot be read\n");

@@ -51,18 +51,61 @@ def deep(n):
     return deep(
         n - 1)
 
+# Coroutines that wait for each other in three tasks, from 3.14 on.
+async def top():
+    async with asyncio.TaskGroup() as group:
+        group.create_task(middle())
+
+async def middle():
+    await asyncio.gather(lower())
+
+async def lower():
+    task = asyncio.create_task(bottom())
+    await task
+
+async def bottom():
+    await step()
+
+async def step():
+    global running
+    running = asyncio.current_task()
+    wait(tasks_ready, tasks_go)
+
+def await_all():
+    asyncio.run(top())
+
+has_tasks = sys.version_info >= (3, 14)
 main_ended, main_ready = os.pipe()
 main_wait, _main_go = os.pipe()
 deep_ended, deep_ready = os.pipe()
 deep_wait, _deep_go = os.pipe()
 main_go, deep_go = main_wait, deep_wait
+tasks_ended, tasks_ready = os.pipe()
+tasks_go, _tasks_go = os.pipe()
 thread = threading.Thread(target=deep, args=(40,))
+waiting = threading.Thread(target=await_all)
+
+def text_of(frame):
+    code = frame.f_code
+    return f"{frame.f_lineno} {getattr(code, 'co_qualname', code.co_name)}\t{code.co_filename}"
+
+def waiting_for(task):
+    found = []
+    while (tasks := task._asyncio_awaited_by or ()) and len(tasks) == 1:
+        (task,), chain = tasks, []
+        coroutine = task.get_coro()
+        while isinstance(coroutine, type(task.get_coro())):
+            chain.append(text_of(coroutine.cr_frame))
+            coroutine = coroutine.cr_await
+        found += reversed(chain)
+    return found
 
 def frames_of(ident):
     frame, found = sys._current_frames()[ident], []
     while frame is not None:
-        code = frame.f_code
-        found.append(f"{frame.f_lineno} {getattr(code, 'co_qualname', code.co_name)}\t{code.co_filename}")
+        found.append(text_of(frame))
+        if has_tasks and frame is running.get_coro().cr_frame:
+            found += waiting_for(running)
         frame = frame.f_back
     return found
 
@@ -80,15 +123,24 @@ def observe():
     main = threading.main_thread()
     settled(main.native_id)
     stack = settled(thread.native_id)
+    tasks = {}
+    if has_tasks:
+        os.read(tasks_ended, 1)
+        settled(waiting.native_id)
+        tasks["tasks"] = {"thread": waiting.native_id, "stack": "0", "frames": frames_of(waiting.ident)}
     json.dump({
         "pid": os.getpid(),
         "main": {"thread": main.native_id, "stack": "0", "frames": frames_of(main.ident)},
         "deep": {"thread": thread.native_id, "stack": stack, "frames": frames_of(thread.ident)},
+        **tasks,
     }, sys.stdout)
     print(flush=True)
     sys.stdin.read()
     os._exit(0)
 
+if has_tasks:
+    import asyncio
+    waiting.start()
 thread.start()
 threading.Thread(target=observe).start()
 Job().run([3])
@@ -151,6 +203,18 @@ def runtime_of(pid):
     raise SystemExit(f"no _PyRuntime in process {pid}")
 
 
+def tasks_of(pid):
+    """The words of asyncio's section, from the file that a process has it from; "-": none."""
+    for line in pathlib.Path(f"/proc/{pid}/maps").read_text().splitlines():
+        path = (line.split(None, 5) + [""])[5]
+        if re.search("python3|_asyncio", os.path.basename(path)):
+            data = pathlib.Path(path).read_bytes()
+            for name, _, offset, size, _ in sections(data):
+                if name == b".AsyncioDebug":
+                    return ",".join(map(str, struct.unpack_from(f"<{size // 8}Q", data, offset)))
+    return "-"
+
+
 def interpreters():
     found = {}
     homes = os.environ.get("PYENV_ROOT", pathlib.Path.home() / ".pyenv")
@@ -178,9 +242,11 @@ def look_at(tool, command, record):
             sys.exit(77)
         said = json.loads(line)
         runtime = runtime_of(said["pid"])
-        for name in ("main", "deep"):
+        tasks = tasks_of(said["pid"])
+        for name in ("main", "deep", *(["tasks"] if "tasks" in said else [])):
             thread = said[name]
-            words = [tool, str(said["pid"]), str(version[1]), f"{runtime:x}", str(thread["thread"]), thread["stack"]]
+            words = [tool, str(said["pid"]), str(version[1]), f"{runtime:x}", str(thread["thread"]), thread["stack"],
+                     tasks]
             got = subprocess.run(words, stdout=subprocess.PIPE, text=True)
             if got.returncode == 77:
                 print("skipped: another process's memory may not be read here")
@@ -193,7 +259,8 @@ def look_at(tool, command, record):
                 pathlib.Path(record, f"{version[0]}.{version[1]}-{name}").write_text(image, encoding="utf-8")
         target.stdin.close()
     program.unlink()
-    print(f"Python {'.'.join(map(str, version))}: {len(said['main']['frames'])} and {len(said['deep']['frames'])} frames")
+    counts = [len(thread["frames"]) for thread in said.values() if isinstance(thread, dict)]
+    print(f"Python {'.'.join(map(str, version))}: {', '.join(map(str, counts))} frames")
 
 
 def main():

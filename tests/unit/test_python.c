@@ -10,9 +10,10 @@
 #include "python_image.h"
 #include "stack/python_join.h"
 
-static const char *const names[] = {"3.9-main",  "3.9-deep",  "3.10-main", "3.10-deep", "3.11-main",
-                                    "3.11-deep", "3.12-main", "3.12-deep", "3.13-main", "3.13-deep",
-                                    "3.14-main", "3.14-deep", "3.15-main", "3.15-deep"};
+static const char *const names[] = {"3.9-main",  "3.9-deep",  "3.10-main",  "3.10-deep",
+                                    "3.11-main", "3.11-deep", "3.12-main",  "3.12-deep",
+                                    "3.13-main", "3.13-deep", "3.14-main",  "3.14-deep",
+                                    "3.15-main", "3.15-deep", "3.14-tasks", "3.15-tasks"};
 
 static struct python_image image;
 static struct rm_python python;
@@ -43,7 +44,7 @@ static void load(const char *name)
 static void open_image(void)
 {
     const struct rm_python_memory memory = {image_read, &image};
-    assert_ok(rm_python_open(&python, &memory, image.runtime, image.minor));
+    assert_ok(image_open(&image, &memory, &python));
 }
 
 static enum rm_python_result take(void)
@@ -71,6 +72,19 @@ static void check_frames(const char *name)
                        stack.frames[i].code->text);
         assert_string_equal(text, image.frames[i]);
     }
+}
+
+/* The frames without some that wait for the task. */
+static void check_frames_in_order(void)
+{
+    char text[700];
+    uint32_t found = 0;
+    for (size_t i = 0; i < image.frame_count && found < stack.depth; i++) {
+        (void)snprintf(text, sizeof text, "%u %s", stack.frames[found].line,
+                       stack.frames[found].code->text);
+        found += strcmp(text, image.frames[i]) == 0 ? 1 : 0;
+    }
+    assert_true(found == stack.depth && found + 5 >= image.frame_count);
 }
 
 TEST(each_version_is_read_as_it_says_itself)
@@ -113,13 +127,14 @@ TEST(a_reading_that_fails_gives_no_wrong_stack)
             const struct rm_python_memory memory = {image_read, &image};
             load(names[i]);
             image.refused_read = k;
-            if (rm_python_open(&python, &memory, image.runtime, image.minor) == RESMON_OK &&
-                take() == RM_PYTHON_READ) {
+            if (image_open(&image, &memory, &python) == RESMON_OK && take() == RM_PYTHON_READ) {
                 bool has_lines = true; /* a table of lines may be missing: then the first line */
                 for (uint32_t f = 0; f < stack.depth; f++) {
                     has_lines = has_lines && stack.frames[f].code->table != NULL;
                 }
-                if (has_lines) {
+                if (has_lines && stack.depth < image.frame_count && image.tasks[0] != 0) {
+                    check_frames_in_order();
+                } else if (has_lines) {
                     check_frames(names[i]);
                 }
             }
@@ -172,9 +187,8 @@ TEST(damaged_memory_does_no_harm)
                 for (size_t v = 0; kept != 0 && v < sizeof values / sizeof *values; v++) {
                     memcpy(image.parts[p].content + at, &values[v], 8);
                     thread = (struct rm_python_thread){.number = image.thread};
-                    bool is_read =
-                        rm_python_open(&python, &memory, image.runtime, image.minor) == RESMON_OK &&
-                        take() == RM_PYTHON_READ;
+                    bool is_read = image_open(&image, &memory, &python) == RESMON_OK &&
+                                   take() == RM_PYTHON_READ;
                     read += is_read ? 1 : 0;
                     not_read += is_read ? 0 : 1;
                     assert_true(!is_read || stack.depth <= RM_PYTHON_DEPTH);
@@ -186,6 +200,51 @@ TEST(damaged_memory_does_no_harm)
         image_free(&image);
     }
     assert_true(read > 1000 && not_read > 1000);
+}
+
+static void put_word(uint64_t address, uint64_t word)
+{
+    unsigned char *at = image_at(&image, address, sizeof word);
+    assert_non_null(at);
+    memcpy(at, &word, sizeof word);
+}
+
+/* Those that wait for the running task become a set, as when there is or was more than one. */
+TEST(of_several_that_wait_for_a_task_none_is_shown)
+{
+    const uint64_t set = 0x10000, entries = 0x20000;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        if (strstr(names[i], "tasks") == NULL) {
+            continue;
+        }
+        load(names[i]);
+        open_image();
+        assert_int_equal(take(), RM_PYTHON_READ);
+        struct rm_python_layout *layout = &python.layout;
+        const struct rm_python_tasks *tasks = &python.tasks;
+        layout->set_used = 24; /* which the image leaves out, as nothing depended on them */
+        layout->set_mask = 32;
+        layout->set_table = 40;
+        uint64_t task = rm_python_word(image_at(&image, thread.address + tasks->running, 8), 0);
+        uint64_t waits = rm_python_word(image_at(&image, task + tasks->waiting, 8), 0);
+        image_begin_part(&image, set, RM_PYTHON_OBJECT_BYTES);
+        image_begin_part(&image, entries, 128);
+        put_word(task + tasks->waiting, set);
+        *image_at(&image, task + tasks->waiting_is_set, 1) = 1;
+        put_word(set + layout->set_used, 1);
+        put_word(set + layout->set_table, entries);
+        put_word(set + layout->set_mask, 7);
+        put_word(entries + 16, set); /* what is in the place of a removed one */
+        put_word(entries + 24, UINT64_MAX);
+        put_word(entries + 96, waits);
+        assert_int_equal(take(), RM_PYTHON_READ);
+        check_frames(names[i]);
+        put_word(set + layout->set_used, 2);
+        assert_int_equal(take(), RM_PYTHON_READ);
+        assert_int_equal(stack.depth, image.frame_count - 5);
+        assert_non_null(strstr(stack.frames[3].code->text, "Handle._run"));
+        close_image();
+    }
 }
 
 TEST(a_chain_that_has_no_end_is_torn_or_cut)

@@ -324,6 +324,7 @@ static void look_for_python(const struct rm_elf *elf, struct rm_image *image)
     struct rm_image_python *python = &image->python;
     const char *name = rm_text_base_name(image->path);
     uint64_t runtime = 0;
+    rm_python_tasks_find(elf, &python->tasks);
     for (size_t i = 0; i < elf->section_count && runtime == 0; i++) {
         runtime = strcmp(elf->sections[i].name, ".PyRuntime") == 0 ? elf->sections[i].address : 0;
     }

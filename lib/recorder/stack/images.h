@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "stack/python_layout.h"
 #include "store/stack_record.h"
 
 /* Identity of a file, by the kernel. */
@@ -66,9 +67,10 @@ struct rm_space_map {
 
 /* A Python interpreter in a file, in the synthetic address space. */
 struct rm_image_python {
-    uint64_t runtime; /* of _PyRuntime; 0: the file has no interpreter */
-    uint64_t version; /* of Py_Version, which 3.11 and later have; 0: none */
-    uint32_t minor;   /* of 3.x, by the file's name; 0: the name does not tell it */
+    uint64_t runtime;             /* of _PyRuntime; 0: the file has no interpreter */
+    uint64_t version;             /* of Py_Version, which 3.11 and later have; 0: none */
+    uint32_t minor;               /* of 3.x, by the file's name; 0: the name does not tell it */
+    struct rm_python_tasks tasks; /* also in a file without an interpreter */
 };
 
 /** Looks for an interpreter, once for each file; reads the tables only where there is one. */

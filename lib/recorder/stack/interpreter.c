@@ -14,6 +14,7 @@
 #include "base/status.h"
 #include "base/text.h"
 #include "os/library.h"
+#include "stack/python_tasks.h"
 
 /* An interpreter that is not ready is looked at again. */
 #define AGAIN_NS (20 * RM_NS_PER_MS)
@@ -29,6 +30,7 @@ struct rm_interpreter {
     struct rm_python_places places;
     const struct rm_image *image;
     bool is_open;
+    size_t looked_maps; /* number of mappings when asyncio was looked for */
     int64_t again_ns;
     char why[160];
     bool has_read;
@@ -139,13 +141,37 @@ static bool open_python(struct rm_interpreter *interpreter, uint64_t runtime, ui
     return interpreter->is_open;
 }
 
+/* A program may load asyncio later. */
+static void find_tasks(struct rm_interpreter *interpreter,
+                       const struct rm_interpreter_process *process)
+{
+    struct rm_python *python = &interpreter->target.python;
+    if (python->layout.coroutine_frame == 0 || python->tasks.running != 0 ||
+        interpreter->looked_maps == process->map_count) {
+        return;
+    }
+    interpreter->looked_maps = process->map_count;
+    for (size_t i = 0; i < process->map_count; i++) {
+        struct rm_image *image = process->maps[i].image;
+        if (image != NULL &&
+            (image == interpreter->image || rm_python_tasks_are_in(rm_image_path(image)))) {
+            struct rm_image_python found = rm_image_python(image);
+            rm_python_tasks_set(python, &found.tasks);
+        }
+    }
+}
+
 bool rm_interpreter_find(struct rm_interpreter **interpreter,
                          const struct rm_interpreter_process *process)
 {
     int64_t now_ns = rm_clock_monotonic_ns();
     struct rm_image_python python = {.runtime = 0};
-    if (*interpreter != NULL && ((*interpreter)->is_open || now_ns < (*interpreter)->again_ns)) {
-        return (*interpreter)->is_open;
+    if (*interpreter != NULL && (*interpreter)->is_open) {
+        find_tasks(*interpreter, process);
+        return true;
+    }
+    if (*interpreter != NULL && now_ns < (*interpreter)->again_ns) {
+        return false;
     }
     const struct rm_space_map *map = find_map(process, &python);
     if (map != NULL && *interpreter == NULL) {
@@ -158,8 +184,11 @@ bool rm_interpreter_find(struct rm_interpreter **interpreter,
     found->target.pid = process->pid;
     found->image = map->image;
     found->again_ns = now_ns + AGAIN_NS;
-    return open_python(found, in_process(map, python.runtime),
-                       python.version != 0 ? in_process(map, python.version) : 0, python.minor);
+    bool is_open =
+        open_python(found, in_process(map, python.runtime),
+                    python.version != 0 ? in_process(map, python.version) : 0, python.minor);
+    find_tasks(found, process);
+    return is_open;
 }
 
 /* ---- the one of this process ------------------------------------------------------------ */
@@ -193,10 +222,29 @@ static uint64_t find_own_runtime(const struct rm_modules *modules, const char **
     return runtime;
 }
 
+static void find_own_tasks(struct rm_interpreter *interpreter, const struct rm_modules *modules)
+{
+    struct rm_python *python = &interpreter->target.python;
+    for (size_t i = 0; i < modules->count && python->layout.coroutine_frame != 0; i++) {
+        struct rm_elf elf;
+        struct rm_python_tasks tasks;
+        const struct rm_module_entry *entry = &modules->rows[i].entry;
+        bool may_be_in =
+            entry->start == interpreter->target.start || rm_python_tasks_are_in(entry->path);
+        if (python->tasks.running == 0 && may_be_in &&
+            rm_elf_open(&elf, entry->path) == RESMON_OK) {
+            rm_python_tasks_find(&elf, &tasks);
+            rm_python_tasks_set(python, &tasks);
+            rm_elf_close(&elf);
+        }
+    }
+}
+
 bool rm_interpreter_find_own(struct rm_interpreter **interpreter, const struct rm_modules *modules)
 {
     const char *file = NULL;
     if (*interpreter != NULL && (*interpreter)->is_open) {
+        find_own_tasks(*interpreter, modules);
         return true;
     }
     uint64_t runtime = find_own_runtime(modules, &file);
@@ -211,8 +259,10 @@ bool rm_interpreter_find_own(struct rm_interpreter **interpreter, const struct r
     target->pid = (uint32_t)getpid();
     target->start = module->entry.start;
     target->end = module->entry.end;
-    return open_python(*interpreter, runtime, variable(file, "Py_Version"),
-                       rm_python_minor_of(rm_text_base_name(module->entry.path)));
+    bool is_open = open_python(*interpreter, runtime, variable(file, "Py_Version"),
+                               rm_python_minor_of(rm_text_base_name(module->entry.path)));
+    find_own_tasks(*interpreter, modules);
+    return is_open;
 }
 
 void rm_interpreter_free(struct rm_interpreter *interpreter)

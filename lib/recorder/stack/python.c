@@ -5,6 +5,7 @@
 
 #include "base/compiler.h"
 #include "base/status.h"
+#include "stack/python_tasks.h"
 
 #define TRIES             3
 #define MOST_INTERPRETERS 256U
@@ -15,22 +16,12 @@
  */
 #define FIRST_FOREIGN_OWNER 3
 
-/* The two lowest bits of a pointer to a code object are a tag (_PyStackRef, from 3.14 on). */
-#define TAG UINT64_C(3)
-
 resmon_status rm_python_open(struct rm_python *python, const struct rm_python_memory *memory,
                              uint64_t runtime, uint32_t minor)
 {
     python->memory = *memory;
     python->runtime = runtime;
     return rm_python_layout_find(memory, runtime, minor, &python->layout);
-}
-
-static uint64_t word_at(const unsigned char *bytes, uint32_t offset)
-{
-    uint64_t word;
-    memcpy(&word, bytes + offset, sizeof word);
-    return word;
 }
 
 static bool read_word(const struct rm_python *python, uint64_t address, uint64_t *ret_word)
@@ -62,9 +53,9 @@ static bool is_of(const struct rm_python *python, const struct rm_python_thread 
 {
     const struct rm_python_layout *layout = &python->layout;
     bool is_same = layout->thread_native != 0
-                       ? word_at(state, layout->thread_native) == thread->number
-                       : word_at(state, layout->thread_pthread) == thread->pthread;
-    return is_same && word_at(state, layout->thread_interpreter) != 0;
+                       ? rm_python_word(state, layout->thread_native) == thread->number
+                       : rm_python_word(state, layout->thread_pthread) == thread->pthread;
+    return is_same && rm_python_word(state, layout->thread_interpreter) != 0;
 }
 
 /* A search for a thread among those of all interpreters. */
@@ -82,12 +73,12 @@ static void look_at(const struct rm_python *python, struct search *search, uint6
                     const unsigned char *state)
 {
     const struct rm_python_layout *layout = &python->layout;
-    uint64_t pthread = word_at(state, layout->thread_pthread);
+    uint64_t pthread = rm_python_word(state, layout->thread_pthread);
     bool is_nearer = search->stack != 0
                          ? pthread > search->stack && pthread - search->stack < search->nearest
                          : true;
     if (layout->thread_native != 0) {
-        search->is_found = word_at(state, layout->thread_native) == search->thread->number;
+        search->is_found = rm_python_word(state, layout->thread_native) == search->thread->number;
     } else if (is_nearer) {
         search->nearest = pthread - search->stack;
         search->thread->pthread = pthread;
@@ -109,10 +100,10 @@ static bool look_in(const struct rm_python *python, struct search *search, uint6
         if (!rm_python_read(&python->memory, address, state, python->layout.thread_bytes)) {
             return false;
         }
-        if (word_at(state, python->layout.thread_interpreter) == interpreter) {
+        if (rm_python_word(state, python->layout.thread_interpreter) == interpreter) {
             look_at(python, search, address, state);
         }
-        address = word_at(state, python->layout.thread_next);
+        address = rm_python_word(state, python->layout.thread_next);
     }
     return true;
 }
@@ -161,7 +152,7 @@ static bool read_frame(const struct rm_python *python, struct rm_python_window *
 {
     uint32_t bytes = python->layout.frame_bytes;
     if (!is_in_window(window, address, bytes) && window->address != 0) {
-        uint64_t before = word_at(window->bytes, 0);
+        uint64_t before = rm_python_word(window->bytes, 0);
         bool is_before = address > before && address - before <= RM_PYTHON_CHUNK_BYTES - bytes;
         if (before != 0 && is_before) {
             read_window(python, window, before);
@@ -195,44 +186,11 @@ struct chain {
     uint64_t end;  /* 3.15: the last one */
     uint32_t walked;
     bool is_whole;
+    struct rm_python_task task; /* that runs in the thread */
+    uint32_t task_at;           /* number of the frame of its coroutine */
 };
 
-/* A frame that is no Python code stands for the C code that called the evaluation. */
-static void mark_entry(const struct rm_python *python, struct rm_python_walk *walk,
-                       uint64_t address, const unsigned char *frame)
-{
-    const struct rm_python_layout *layout = &python->layout;
-    struct rm_python_frame *last = walk->depth > 0 ? &walk->frames[walk->depth - 1] : NULL;
-    bool is_entry = layout->frame_owner == 0 ||
-                    (layout->frame_is_entry != 0 && frame[layout->frame_is_entry] != 0);
-    if (last != NULL && last->entry == 0 && (address != 0 || is_entry)) {
-        last->entry = address != 0 ? address : 1;
-    }
-}
-
-static void add_frame(const struct rm_python *python, struct rm_python_walk *walk, uint64_t address,
-                      const unsigned char *frame)
-{
-    const struct rm_python_layout *layout = &python->layout;
-    struct rm_python_frame *added = &walk->frames[walk->depth];
-    uint32_t narrow;
-    if (walk->depth == RM_PYTHON_DEPTH) {
-        walk->is_cut = true;
-        return;
-    }
-    walk->address = walk->depth++ == 0 ? address : walk->address;
-    *added = (struct rm_python_frame){.code = word_at(frame, layout->frame_code) & ~TAG};
-    if (layout->minor < 11) {
-        memcpy(&narrow, frame + layout->frame_instruction, sizeof narrow);
-        added->instruction = (uint64_t)(int64_t)(int32_t)narrow;
-    } else {
-        added->instruction = word_at(frame, layout->frame_instruction);
-    }
-    if (layout->frame_copies != 0) {
-        memcpy(&added->copy, frame + layout->frame_copies, sizeof added->copy);
-    }
-    mark_entry(python, walk, 0, frame);
-}
+#define NO_TASK UINT32_MAX
 
 /* Takes one frame; false: not readable. */
 static bool step(const struct rm_python *python, struct rm_python_window *window,
@@ -246,11 +204,13 @@ static bool step(const struct rm_python *python, struct rm_python_window *window
     bool is_foreign = layout->frame_owner != 0 && layout->frame_is_entry == 0 &&
                       frame[layout->frame_owner] >= FIRST_FOREIGN_OWNER;
     if (is_foreign) {
-        mark_entry(python, walk, chain->next, frame);
+        rm_python_walk_mark_entry(python, walk, chain->next, frame);
     } else {
-        add_frame(python, walk, chain->next, frame);
+        bool is_task = chain->next == chain->task.frame && walk->depth < RM_PYTHON_DEPTH;
+        chain->task_at = is_task ? walk->depth : chain->task_at;
+        rm_python_walk_add(python, walk, chain->next, frame);
     }
-    uint64_t previous = word_at(frame, layout->frame_previous);
+    uint64_t previous = rm_python_word(frame, layout->frame_previous);
     bool is_entry = layout->frame_is_entry == 0 || frame[layout->frame_is_entry] != 0;
     chain->is_whole = previous == 0 && (is_foreign || layout->minor < 12) && is_entry &&
                       (chain->end == 0 || chain->end == chain->next);
@@ -259,18 +219,19 @@ static bool step(const struct rm_python *python, struct rm_python_window *window
 }
 
 /* The first frame and the last one; false: not readable. */
-static bool begin_chain(const struct rm_python *python, uint64_t cframe, const unsigned char *state,
-                        struct chain *chain)
+static bool begin_chain(const struct rm_python *python, uint64_t thread, uint64_t cframe,
+                        const unsigned char *state, struct chain *chain)
 {
     const struct rm_python_layout *layout = &python->layout;
-    *chain = (struct chain){.next = 0};
+    *chain = (struct chain){.task_at = NO_TASK};
+    chain->task = rm_python_tasks_running(python, thread);
     if (layout->thread_base_frame != 0) {
-        chain->end = word_at(state, layout->thread_base_frame);
+        chain->end = rm_python_word(state, layout->thread_base_frame);
     }
     if (layout->thread_cframe != 0) {
         return read_word(python, cframe + layout->cframe_frame, &chain->next);
     }
-    chain->next = word_at(state, layout->thread_frame);
+    chain->next = rm_python_word(state, layout->thread_frame);
     return true;
 }
 
@@ -282,14 +243,14 @@ static enum rm_python_result walk_frames(const struct rm_python *python,
 {
     const struct rm_python_layout *layout = &python->layout;
     struct chain chain;
-    uint64_t cframe = layout->thread_cframe != 0 ? word_at(state, layout->thread_cframe) : 0;
+    uint64_t cframe = layout->thread_cframe != 0 ? rm_python_word(state, layout->thread_cframe) : 0;
     walk->depth = 0;
     walk->is_cut = false;
-    if (layout->thread_chunk != 0 && word_at(state, layout->thread_chunk) != thread->chunk) {
-        thread->chunk = word_at(state, layout->thread_chunk);
+    if (layout->thread_chunk != 0 && rm_python_word(state, layout->thread_chunk) != thread->chunk) {
+        thread->chunk = rm_python_word(state, layout->thread_chunk);
         read_window(python, window, thread->chunk);
     }
-    if (!begin_chain(python, cframe, state, &chain)) {
+    if (!begin_chain(python, thread->address, cframe, state, &chain)) {
         return RM_PYTHON_TORN;
     }
     while (chain.next != 0 && chain.walked++ < MOST_WALKED) {
@@ -302,6 +263,9 @@ static enum rm_python_result walk_frames(const struct rm_python *python,
     find_entries(python, cframe, walk);
     if (!chain.is_whole && !is_long && chain.walked > 0) {
         return RM_PYTHON_TORN;
+    }
+    if (chain.task_at != NO_TASK) {
+        rm_python_tasks_add(python, &chain.task, walk, chain.task_at);
     }
     return walk->depth > 0 ? RM_PYTHON_READ : RM_PYTHON_IDLE;
 }

@@ -15,18 +15,9 @@
 #include <resmon/status.h>
 
 #include "stack/python_code.h"
-#include "stack/python_layout.h"
-#include "store/stack_record.h"
+#include "stack/python_walk.h"
 
-#define RM_PYTHON_DEPTH       RM_STACK_DEPTH
 #define RM_PYTHON_CHUNK_BYTES 16384U
-
-/* An interpreter; does not change. */
-struct rm_python {
-    struct rm_python_memory memory;
-    struct rm_python_layout layout;
-    uint64_t runtime;
-};
 
 /** Finds the layout; the memory must stay valid.  See rm_python_layout_find(). */
 resmon_status rm_python_open(struct rm_python *python, const struct rm_python_memory *memory,
@@ -46,23 +37,6 @@ struct rm_python_thread {
 struct rm_python_window {
     uint64_t address; /* of `bytes`; 0: none */
     unsigned char bytes[RM_PYTHON_CHUNK_BYTES];
-};
-
-struct rm_python_frame {
-    uint64_t code;
-    uint64_t instruction; /* up to 3.10: its index */
-    /* The frame was called by C code: address of what its evaluation has on the C stack; 1: not
-     * known.  0: it was called by the next frame, in the same evaluation. */
-    uint64_t entry;
-    uint32_t copy; /* number of the thread's copy of the bytecode; 0: that of the code */
-};
-
-/* Frames as addresses, from the innermost outwards. */
-struct rm_python_walk {
-    uint32_t depth;
-    bool is_cut;      /* there were more */
-    uint64_t address; /* of the innermost frame */
-    struct rm_python_frame frames[RM_PYTHON_DEPTH];
 };
 
 enum rm_python_result {

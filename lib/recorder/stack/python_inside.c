@@ -29,7 +29,7 @@ static const struct rm_interpreter_target *target_now(void)
 
 const char *rm_python_inside_find(const struct rm_modules *modules)
 {
-    if (target_now() == NULL && rm_interpreter_find_own(&state.interpreter, modules)) {
+    if (rm_interpreter_find_own(&state.interpreter, modules) && target_now() == NULL) {
         __atomic_store_n(&state.target, rm_interpreter_target(state.interpreter), __ATOMIC_RELEASE);
     }
     return rm_interpreter_refusal(state.interpreter);

@@ -3,8 +3,10 @@
 
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/compiler.h"
 #include "base/status.h"
+#include "base/text.h"
 
 bool rm_python_read(const struct rm_python_memory *memory, uint64_t address, void *target,
                     size_t bytes)
@@ -97,7 +99,7 @@ struct published {
     uint32_t minor;
     /* Indexes of words: */
     uint8_t thread_frame, thread_pthread, frame, code, type, text;
-    uint8_t base_frame, copies, wide; /* 0: not published */
+    uint8_t base_frame, copies, wide, set, coroutine; /* 0: not published */
 };
 
 static const struct published published[] = {
@@ -115,7 +117,9 @@ static const struct published published[] = {
      .code = 39,
      .type = 51,
      .text = 77,
-     .copies = 38},
+     .copies = 38,
+     .set = 62,
+     .coroutine = 83},
     {.minor = 15,
      .thread_frame = 26,
      .thread_pthread = 30,
@@ -125,7 +129,9 @@ static const struct published published[] = {
      .text = 89,
      .base_frame = 27,
      .copies = 46,
-     .wide = 93},
+     .wide = 93,
+     .set = 74,
+     .coroutine = 99},
 };
 
 /* A member's offset, from words that are not trusted. */
@@ -191,6 +197,7 @@ static bool take_code(const struct published *at, const uint64_t *words,
         {&layout->frame_instruction, words[at->frame + 3], 8},
         {&layout->frame_owner, words[at->frame + 5], 1},
         {&layout->frame_copies, has_copies ? words[at->copies] : 0, 4},
+        {&layout->frame_stack, at->coroutine > 0 ? words[at->frame + 6] : 0, 8},
     };
     const struct member of_code[] = {
         {&layout->code_file, words[at->code + 1], 8},
@@ -220,7 +227,24 @@ static bool take_objects(const struct published *at, const uint64_t *words,
         {&layout->text_wide, at->wide > 0 ? words[at->wide] : words[at->text + 3] + 16, 8},
         {&layout->bytes_data, words[at->type - 1] + 16, 8},
     };
-    return take_members(members, RM_ARRAY_LEN(members), 256, &unused);
+    return take_members(members, RM_ARRAY_LEN(members), RM_PYTHON_OBJECT_BYTES, &unused);
+}
+
+static bool take_coroutines(const struct published *at, const uint64_t *words,
+                            struct rm_python_layout *layout)
+{
+    uint32_t unused;
+    if (at->coroutine == 0) {
+        return true;
+    }
+    const struct member members[] = {
+        {&layout->coroutine_frame, words[at->coroutine + 2], 8},
+        {&layout->coroutine_state, words[at->coroutine + 3], 1},
+        {&layout->set_used, words[at->set + 1], 8},
+        {&layout->set_table, words[at->set + 2], 8},
+        {&layout->set_mask, words[at->set + 3], 8},
+    };
+    return take_members(members, RM_ARRAY_LEN(members), RM_PYTHON_OBJECT_BYTES, &unused);
 }
 
 static resmon_status take_published(const uint64_t *words, struct rm_python_layout *layout)
@@ -236,7 +260,7 @@ static resmon_status take_published(const uint64_t *words, struct rm_python_layo
     }
     *layout = (struct rm_python_layout){.minor = minor, .is_free_threaded = words[2] != 0};
     if (!take_threads(at, words, layout) || !take_code(at, words, layout) ||
-        !take_objects(at, words, layout)) {
+        !take_objects(at, words, layout) || !take_coroutines(at, words, layout)) {
         return rm_error(RESMON_EFORMAT, "the interpreter's table of offsets is damaged");
     }
     return RESMON_OK;
@@ -284,4 +308,55 @@ resmon_status rm_python_layout_find(const struct rm_python_memory *memory, uint6
                     minor == 0 ? "the version of the interpreter is not known"
                                : "Python 3.%u is older than 3.%u, or not ready yet",
                     minor, RM_PYTHON_FIRST_MINOR);
+}
+
+/* ---- asyncio ---------------------------------------------------------------------------- */
+
+#define SECTION ".AsyncioDebug"
+
+/* Words of the section; those left out are not used: the sizes of the three structures, the name of
+ * a task, and lists of all tasks. */
+enum { WAITING = 2, IS_TASK, WAITING_IS_SET, COROUTINE, RUNNING = 11 };
+
+#define MOST_THREAD_BYTES 65536U
+
+bool rm_python_tasks_take(const uint64_t words[RM_PYTHON_TASK_WORDS],
+                          struct rm_python_tasks *ret_tasks)
+{
+    *ret_tasks = (struct rm_python_tasks){.running = 0};
+    for (uint32_t i = WAITING; i <= COROUTINE; i++) {
+        uint64_t bytes = i == WAITING || i == COROUTINE ? 8 : 1;
+        if (words[i] == 0 || words[i] > RM_PYTHON_OBJECT_BYTES - bytes || words[i] % bytes != 0) {
+            return false;
+        }
+        uint32_t end = (uint32_t)(words[i] + bytes);
+        ret_tasks->task_bytes = end > ret_tasks->task_bytes ? end : ret_tasks->task_bytes;
+    }
+    ret_tasks->waiting = (uint32_t)words[WAITING];
+    ret_tasks->is_task = (uint32_t)words[IS_TASK];
+    ret_tasks->waiting_is_set = (uint32_t)words[WAITING_IS_SET];
+    ret_tasks->coroutine = (uint32_t)words[COROUTINE];
+    bool is_right = words[RUNNING] < MOST_THREAD_BYTES && words[RUNNING] % 8 == 0;
+    ret_tasks->running = is_right ? (uint32_t)words[RUNNING] : 0;
+    return is_right && ret_tasks->running != 0;
+}
+
+bool rm_python_tasks_are_in(const char *path)
+{
+    return strstr(rm_text_base_name(path), "_asyncio") != NULL;
+}
+
+void rm_python_tasks_find(const struct rm_elf *elf, struct rm_python_tasks *ret_tasks)
+{
+    uint64_t words[RM_PYTHON_TASK_WORDS];
+    char *content = NULL;
+    const struct rm_elf_section *section = rm_elf_find(elf, SECTION, 0);
+    *ret_tasks = (struct rm_python_tasks){.running = 0};
+    if (section == NULL || section->bytes != sizeof words ||
+        rm_elf_read(elf, section, sizeof words, &content) != RESMON_OK) {
+        return;
+    }
+    memcpy(words, content, sizeof words);
+    rm_free(content);
+    (void)rm_python_tasks_take(words, ret_tasks);
 }

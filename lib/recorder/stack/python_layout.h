@@ -12,8 +12,11 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include <resmon/status.h>
+
+#include "os/elf_file.h"
 
 /* A piece of memory to be read. */
 struct rm_python_piece {
@@ -35,12 +38,21 @@ struct rm_python_memory {
 bool rm_python_read(const struct rm_python_memory *memory, uint64_t address, void *target,
                     size_t bytes);
 
+/* A word of a structure that was read. */
+static inline uint64_t rm_python_word(const unsigned char *bytes, uint32_t offset)
+{
+    uint64_t word;
+    memcpy(&word, bytes + offset, sizeof word);
+    return word;
+}
+
 #define RM_PYTHON_FIRST_MINOR 9U
 #define RM_PYTHON_LAST_MINOR  15U
 
 #define RM_PYTHON_THREAD_BYTES 512U
 #define RM_PYTHON_FRAME_BYTES  128U
 #define RM_PYTHON_CODE_BYTES   256U
+#define RM_PYTHON_OBJECT_BYTES 256U /* of others */
 
 /* Offsets in bytes; 0 in a member other than the first of its structure: it does not exist. */
 struct rm_python_layout {
@@ -60,6 +72,7 @@ struct rm_python_layout {
     uint32_t frame_instruction, frame_owner;   /* 3.9, 3.10: an index, and no owner */
     uint32_t frame_is_entry;                   /* 3.11: the outermost of an evaluation */
     uint32_t frame_copies;                     /* 3.14t: number of the thread's copy of bytecode */
+    uint32_t frame_stack;                      /* 3.14: the end of its values */
     uint32_t frame_bytes;                      /* of all members above */
     uint32_t code_file, code_name, code_lines; /* PyCodeObject; the name is qualified from 3.11 */
     uint32_t code_first_line, code_bytecode;
@@ -69,6 +82,8 @@ struct rm_python_layout {
     uint32_t size;        /* of any object with a variable size */
     uint32_t text_length, text_state, text_ascii, text_wide; /* str */
     uint32_t bytes_data;                                     /* bytes */
+    uint32_t coroutine_frame, coroutine_state;               /* 3.14: a coroutine */
+    uint32_t set_used, set_table, set_mask;                  /* 3.14: set */
 };
 
 /** The minor version by the name of an interpreter's file: "python3.11", "libpython3.11d.so.1.0";
@@ -82,5 +97,27 @@ uint32_t rm_python_minor_of(const char *file_name);
  */
 resmon_status rm_python_layout_find(const struct rm_python_memory *memory, uint64_t runtime,
                                     uint32_t minor, struct rm_python_layout *ret_layout);
+
+/* ---- asyncio ----------------------------------------------------------------------------- */
+
+/* Offsets in bytes, from the section ".AsyncioDebug" of the file that has asyncio's code (struct
+ * _Py_AsyncioModuleDebugOffsets, in Modules/_asynciomodule.c). */
+struct rm_python_tasks {
+    uint32_t running; /* PyThreadState: the task; 0: asyncio is not loaded.  Atomic: set last */
+    uint32_t coroutine, waiting, is_task, waiting_is_set; /* a task */
+    uint32_t task_bytes;                                  /* of all members above */
+};
+
+#define RM_PYTHON_TASK_WORDS 13U /* of the section, 64 bits each */
+
+/** Takes the offsets; false: they are damaged. */
+bool rm_python_tasks_take(const uint64_t words[RM_PYTHON_TASK_WORDS],
+                          struct rm_python_tasks *ret_tasks);
+
+/** Whether a file is asyncio's, by its path.  Else the interpreter's file may have it. */
+bool rm_python_tasks_are_in(const char *path);
+
+/** Finds the section in a file; `ret_tasks->running` is 0: it is not there. */
+void rm_python_tasks_find(const struct rm_elf *elf, struct rm_python_tasks *ret_tasks);
 
 #endif

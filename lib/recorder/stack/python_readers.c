@@ -67,7 +67,8 @@ void rm_python_readers_add(struct rm_python_readers *readers,
                            const struct rm_interpreter_target *target)
 {
     struct rm_interpreter_target *known = &readers->targets[target->pid % TARGETS];
-    if (known->pid == target->pid && known->python.runtime == target->python.runtime) {
+    if (known->pid == target->pid && known->python.runtime == target->python.runtime &&
+        known->python.tasks.running == target->python.tasks.running) {
         return;
     }
     (void)pthread_mutex_lock(&readers->lock);
