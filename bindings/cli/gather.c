@@ -246,7 +246,7 @@ static void hand_over(const struct cli_gather *gather)
     for (size_t i = 0; i < count; i++) {
         char name[CLI_GATHER_PATH_BYTES];
         (void)snprintf(name, sizeof name, "%s.%ld", entries[i]->d_name, (long)getpid());
-        (void)linkat(gather->fd, entries[i]->d_name, outer, name, 0);
+        (void)!linkat(gather->fd, entries[i]->d_name, outer, name, 0);
     }
     if (outer >= 0) {
         free_list(entries, count);

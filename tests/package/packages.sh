@@ -11,30 +11,8 @@ packages=$sources/build/packages
 rm -rf "$out"
 mkdir -p "$out"
 
-fail() {
-    printf 'packages.sh: %s\n' "$*" >&2
-    exit 1
-}
-
-skip() {
-    printf 'skipped: %s\n' "$*"
-}
-
-# in_tree DIRECTORY COMMAND...: in that directory tree, with its own /proc, /dev/null and environment.
-in_tree() {
-    tree=$1
-    shift
-    mkdir -p "$tree/proc" "$tree/tmp" "$tree/dev"
-    [ -e "$tree/dev/null" ] || mknod -m 666 "$tree/dev/null" c 1 3 || return
-    unshare --mount sh -c 'mount -t proc proc "$0/proc" && exec env -i PATH="$PATH" chroot "$0" "$@"' "$tree" "$@"
-}
-
-expect() {
-    grep -q -e "$1" "$2" || {
-        cat "$2"
-        fail "$2 has no '$1'"
-    }
-}
+# shellcheck source=tests/package/tree.sh
+. "$sources/tests/package/tree.sh"
 
 # ---- the command, alone ----------------------------------------------------------------------------
 
@@ -102,7 +80,7 @@ monitor.save(sys.argv[2])
 run = resmon.load(sys.argv[2])
 assert run.scopes[0].path == "sum" and run.scopes[0].calls == 1, run.scopes
 assert {"burn", "keep"} <= {one.name for kind in ("cpu", "memory") for one in run.functions(kind)}, run.functions()
-assert not any("unwind" in line for line in open("/proc/self/maps")), "the wheel has libunwind inside"
+assert len(sys.argv) > 3 or not any("unwind" in line for line in open("/proc/self/maps")), "the wheel has libunwind inside"
 EOF
 use_wheel() { # PYTHON NAME
     "$1" -m venv "$out/$2"
@@ -118,16 +96,37 @@ use_wheel() { # PYTHON NAME
     printf 'used the wheel with %s\n' "$("$1" --version)"
 }
 found=0
-for version in 3.9 3.10 3.11 3.12 3.13 3.14; do
-    for python in "$HOME"/.pyenv/versions/$version.*/bin/python$version /usr/bin/python$version; do
-        if [ -x "$python" ] && [ ! -e "$out/$version" ]; then
-            use_wheel "$python" "$version"
+for minor in 3.9 3.10 3.11 3.12 3.13 3.14; do
+    for python in "$HOME"/.pyenv/versions/$minor.*/bin/python$minor /usr/bin/python$minor; do
+        if [ -x "$python" ] && [ ! -e "$out/$minor" ]; then
+            use_wheel "$python" "$minor"
             found=$((found + 1))
         fi
     done
-    [ -e "$out/$version" ] || skip "Python $version is not here"
+    [ -e "$out/$minor" ] || skip "Python $minor is not here"
 done
 [ "$found" -gt 0 ] || fail "no Python was found"
+
+# What else is in it, and by whom.
+"$packages/python/bin/python3" - "$wheel" <<'EOF'
+import json, sys, zipfile
+with zipfile.ZipFile(sys.argv[1]) as wheel:
+    parts = {name.partition(".dist-info/")[2]: wheel.read(name) for name in wheel.namelist() if ".dist-info/" in name}
+owners = {"": "libresmon", ".cjson": "Dave Gamble", ".libunwind": "Hewlett-Packard", ".uplot": "Leon Sorokin", ".zlib": "Mark Adler"}
+for name, owner in owners.items():
+    assert owner in parts[f"licenses/LICENSE{name}"].decode(), name
+contents = json.loads(parts["sboms/resmon.spdx.json"])
+assert {part["name"] for part in contents["packages"]} == {"resmon", "cJSON", "zlib", "libunwind", "uPlot"}, contents
+EOF
+
+# ---- the sources, for pip ----------------------------------------------------------------------------
+
+sh "$sources/packaging/build" sdist
+mkdir "$out/sdist"
+"$packages/python/bin/python3" -m venv "$out/sdist/venv"
+(cd "$out/sdist" && venv/bin/pip --quiet --disable-pip-version-check install --no-compile "$packages/resmon-$version.tar.gz" &&
+    venv/bin/python "$out/inside.py" "$out/work.py" inside.json linked)
+printf 'built and used the sources\n'
 
 # ---- Debian 11: glibc 2.31, Python 3.9, nothing installed ----------------------------------------------
 

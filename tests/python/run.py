@@ -38,8 +38,8 @@ OF_THE_VERSION = ("test_import", "test_library", "test_monitor", "test_scopes", 
 # What needs whole systems, or commands, of others: tests/locks/engines.in has them.
 BESIDE_OTHERS = ("test_engines", "test_frameworks", "test_reportseff")
 # What a wheel holds besides the files of bindings/python/resmon.
-BUILT = {"resmon/libresmon.so.0", "resmon/libresmon-reader.so.0", "resmon/libcjson.so.1", "resmon/LICENSE", "resmon/LICENSE.cjson", "resmon/LICENSE.uplot",
-         "resmon/resmon-names", "resmon/_generated.py", "resmon/_generated_records.py", "resmon/__init__.pyi"}
+BUILT = {"resmon/libresmon.so.0", "resmon/libresmon-reader.so.0", "resmon/libcjson.so.1", "resmon/resmon-names",
+         "resmon/_generated.py", "resmon/_generated_records.py", "resmon/__init__.pyi"}
 
 OUTSIDE = """
 import os, sys, resmon
@@ -97,13 +97,14 @@ def check_content(wheel, sources):
     with zipfile.ZipFile(wheel) as archive:
         names = {name for name in archive.namelist() if not name.endswith("/")}
         records = {name for name in names if ".dist-info/" in name}
-        notice = archive.read("resmon/LICENSE.cjson").decode()
+        licenses = {name.rpartition("/licenses/")[2]: archive.read(name).decode() for name in records if "/licenses/" in name}
         library = archive.read("resmon/libresmon.so.0")
     wanted = package_files(sources) | BUILT | {f"{'-'.join(wheel.name.split('-')[:2])}.data/scripts/resmon"}
     if names - records != wanted:
         sys.exit(f"{wheel.name}: missing: {sorted(wanted - names)}; not wanted: {sorted(names - records - wanted)}")
-    if "Dave Gamble" not in notice or "Permission is hereby granted" not in notice:
-        sys.exit(f"{wheel.name}: LICENSE.cjson is not cJSON's licence:\n{notice}")
+    for file, owner in (("LICENSE", "libresmon"), ("LICENSE.cjson", "Dave Gamble"), ("LICENSE.uplot", "Leon Sorokin")):
+        if not all(words in licenses.get(file, "") for words in (owner, "Permission is hereby granted")):
+            sys.exit(f"{wheel.name}: {file} is not the licence of {owner}: {sorted(licenses)}")
     with tempfile.NamedTemporaryFile() as file:
         file.write(library)
         file.flush()
