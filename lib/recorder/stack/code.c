@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 
 #include "base/alloc.h"
 #include "base/compiler.h"
@@ -76,15 +77,23 @@ static void find_unwind_table(uint64_t address, uint64_t bytes, struct rm_module
     }
 }
 
+/* musl gives the vDSO no name. */
+static bool is_vdso(const struct dl_phdr_info *info, const char *name)
+{
+    return strncmp(name, "linux-vdso", 10) == 0 || strncmp(name, "linux-gate", 10) == 0 ||
+           (name[0] == '\0' && info->dlpi_addr == getauxval(AT_SYSINFO_EHDR));
+}
+
+/* glibc gives the program no name, musl the one that it was called by. */
 static void set_path(const struct dl_phdr_info *info, bool is_first,
                      char path[RM_MODULE_PATH_BYTES])
 {
     char link[RM_MODULE_PATH_BYTES] = "";
     const char *name = info->dlpi_name != NULL ? info->dlpi_name : "";
-    if (is_first && name[0] == '\0') {
+    if (is_first && name[0] != '/') {
         rm_identity_program(link, sizeof link);
         name = link;
-    } else if (strncmp(name, "linux-vdso", 10) == 0 || strncmp(name, "linux-gate", 10) == 0) {
+    } else if (is_vdso(info, name)) {
         name = RM_VDSO_NAME;
     }
     (void)rm_text_set(path, RM_MODULE_PATH_BYTES, name);
