@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # What packaging/build makes, used: the command in a directory tree without a libc, the wheel in a new environment of each
-# Python that is here, both on a Debian 11 where nothing else is installed.
+# Python that is here, both on Debian 11, 12 and the next where nothing else is installed.
 #
 #   packages.sh SOURCES OUT
 set -eu
@@ -128,21 +128,71 @@ mkdir "$out/sdist"
     venv/bin/python "$out/inside.py" "$out/work.py" inside.json linked)
 printf 'built and used the sources\n'
 
-# ---- Debian 11: glibc 2.31, Python 3.9, nothing installed ----------------------------------------------
+# ---- the wheel for musl ------------------------------------------------------------------------------
 
-if [ "$(id -u)" != 0 ] || ! command -v mmdebstrap >/dev/null; then
-    skip "Debian 11: it needs root and mmdebstrap"
-elif ! mmdebstrap --quiet --variant=minbase --include=python3,python3-venv bullseye "$out/debian11" >"$out/mmdebstrap" 2>&1; then
-    skip "Debian 11 cannot be installed: $(tail -1 "$out/mmdebstrap")"
+loader=/lib/ld-musl-$(uname -m).so.1
+if [ ! -e "$loader" ]; then
+    skip "the wheel for musl: there is no musl ($loader), and no Python for it anywhere"
 else
-    cp "$wheel" "$out/work.py" "$out/inside.py" "$out/alone/bin/resmon" "$out/debian11/tmp/"
-    in_tree "$out/debian11" sh -ec 'cd /tmp && python3 -m venv v && v/bin/pip --quiet install --no-index resmon-*.whl &&
-        v/bin/python inside.py work.py inside.json && v/bin/resmon run --stacks=cpu+memory -- v/bin/python work.py &&
-        ./resmon run --stacks=cpu -- v/bin/python work.py' >"$out/debian11.run" 2>&1 || {
-        cat "$out/debian11.run"
-        fail "Debian 11"
+    sh "$sources/packaging/build" wheel "$(uname -m)-linux-musl"
+    "$packages/python/bin/python3" -m pip --quiet --disable-pip-version-check install --no-index --no-compile --only-binary=:all: \
+        --platform "musllinux_1_2_$(uname -m)" --target "$out/musl" "$packages/resmon-$version-py3-none-musllinux_1_2_$(uname -m).whl"
+    cat >"$out/scope.c" <<'EOF'
+#include <resmon/scope.h>
+int main(void)
+{
+    RESMON_SCOPE("counting");
+    for (volatile long i = 0; i < 300000000; i++) {
     }
-    expect 'hot .*burn' "$out/debian11.run"
-    expect 'grown .*keep' "$out/debian11.run"
-    printf 'used the wheel and the command on Debian 11\n'
+    return 0;
+}
+EOF
+    "$packages/$(uname -m)-linux-musl/tools/cc" -O1 -g -I"$sources/include" "$out/scope.c" "$out/musl/resmon/libresmon.so.0" -o "$out/scope" \
+        -Wl,-rpath,"$out/musl/resmon"
+    readelf -l "$out/scope" | grep -q ld-musl || fail "the program is not linked with musl"
+    (cd "$out" && RESMON=summary,stacks=cpu ./scope 2>scope.summary)
+    expect counting "$out/scope.summary"
+    expect 'hot .* main' "$out/scope.summary"
+    printf 'used the library of the wheel for musl\n'
+fi
+
+# ---- Debian with a Python and nothing else: 11 (glibc 2.31, Python 3.9), 12, and the next (3.14) -----------
+
+cat >"$out/waits.py" <<'EOF'
+import asyncio, time
+async def fetch():
+    end = time.process_time() + 1
+    while time.process_time() < end:
+        sum(range(1000))
+async def caller():
+    await asyncio.create_task(fetch())
+asyncio.run(caller())
+EOF
+use_on() { # SUITE; a mirror of it may be older than Debian wants
+    if ! mmdebstrap --quiet --variant=minbase --include=python3,python3-venv --aptopt='Acquire::Check-Valid-Until "false"' "$1" \
+        "$out/$1" >"$out/mmdebstrap" 2>&1; then
+        skip "Debian $1 cannot be installed: $(tail -1 "$out/mmdebstrap")"
+        return
+    fi
+    cp "$wheel" "$out/work.py" "$out/inside.py" "$out/waits.py" "$out/alone/bin/resmon" "$out/$1/tmp/"
+    in_tree "$out/$1" sh -ec 'cd /tmp && python3 -m venv v && v/bin/pip --quiet install --no-index resmon-*.whl &&
+        v/bin/python inside.py work.py inside.json && v/bin/resmon run --stacks=cpu+memory -- v/bin/python work.py &&
+        ./resmon run --stacks=cpu -- v/bin/python work.py &&
+        v/bin/resmon run --stacks=cpu -o waits.json -- v/bin/python waits.py && v/bin/resmon export waits.json -o waits.folded &&
+        v/bin/python --version' >"$out/$1.run" 2>&1 || {
+        cat "$out/$1.run"
+        fail "Debian $1"
+    }
+    expect 'hot .*burn' "$out/$1.run"
+    expect 'grown .*keep' "$out/$1.run"
+    # From 3.14 on, who waits for a task is its caller.
+    ! grep -qE '^Python 3\.1[4-9]' "$out/$1.run" || expect 'caller;fetch' "$out/$1/tmp/waits.folded"
+    printf 'used the wheel and the command on Debian %s: %s\n' "$1" "$(tail -1 "$out/$1.run")"
+}
+if [ "$(id -u)" != 0 ] || ! command -v mmdebstrap >/dev/null; then
+    skip "Debian by itself: it needs root and mmdebstrap"
+else
+    for suite in bullseye bookworm sid; do
+        use_on "$suite"
+    done
 fi
