@@ -262,6 +262,24 @@ two = again()
 time.sleep(0.5)
 """
 
+# Two programs whose many threads fill the rings while their recorder is stopped.
+STOPPED = """
+import os, signal, threading, time
+def work():
+    for _ in range(20000):
+        thread = threading.Thread(target=int)
+        thread.start()
+        thread.join()
+    os._exit(0)
+recorder = os.getppid()
+os.kill(recorder, signal.SIGSTOP)
+programs = [os.fork() or work() for _ in range(2)]
+for program in programs:
+    os.waitpid(program, 0)
+os.kill(recorder, signal.SIGCONT)
+time.sleep(0.2)
+"""
+
 
 class Profile:
     """The stacks of a document, outermost first, with their samples and weights."""
@@ -398,6 +416,16 @@ class Stacks(place.Case):
         self.assertLessEqual({"[sh]", "[true]"}, names)
         self.assertTrue(any(name.startswith("[python") for name in names), names)
         self.assertGreater(profile.sum_of(r"^\[true\]$"), 0.05 * used * 1e9)
+
+    def test_time_whose_records_were_lost(self):
+        """A recorder that is stopped loses how long each thread ran: that time is of no known process."""
+        document = self.document("--stacks=cpu", "--stack_hz=1000", "--", sys.executable, "-c", STOPPED)
+        profile, usage = Profile(document), document["run"]["usage"]
+        used = usage["user_s"] + usage["system_s"]
+        self.assertGreater(profile.lost["ring_full"], 0)
+        # the kernel adds the start and end of each thread
+        self.assertAlmostEqual(profile.sum_of() * 1e-9 / used, 1, delta=0.3)
+        self.assertGreater(profile.sum_of(r"^\[unknown process\]$"), 0.4 * used * 1e9)
 
     def attached(self, pid, seconds):
         done = place.run("attach", "-q", "--stacks=cpu", f"--for={seconds}s", "--json=run.json", pid)

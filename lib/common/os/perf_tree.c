@@ -596,6 +596,7 @@ static bool read_record(const struct rm_perf_tree *tree, const struct tree_ring 
     case PERF_RECORD_LOST:
     case PERF_RECORD_LOST_SAMPLES:
         record->is_of_processes = ring->source == OF_PROCESSES;
+        record->is_of_cpu = ring->source == OF_CPU;
         return read_lost(ring->next, record);
     case PERF_RECORD_SAMPLE:
         return read_sample(tree, ring->source, ring->next, record);

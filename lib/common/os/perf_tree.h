@@ -40,6 +40,7 @@ struct rm_tree_record {
     uint64_t count;
     bool is_first_cpu;    /* of RM_TREE_USED: true in exactly one record of each thread */
     bool is_of_processes; /* of RM_TREE_LOST: lost records of process events */
+    bool is_of_cpu;       /* of RM_TREE_LOST: lost samples of CPU time, or records of its use */
     uint64_t device, inode, generation; /* of the mapped file */
     uint64_t start, bytes, offset;      /* of the mapping: in memory and in the file */
     char text[RM_TREE_TEXT_BYTES];      /* the name, or the path of the mapped file; may be cut */

@@ -61,7 +61,10 @@ struct rm_outside {
     struct rm_hidden hidden;
     int64_t each_ns;      /* time of the last check of each process */
     uint64_t used_ns;     /* CPU time of ended threads */
+    uint64_t known_ns;    /* CPU time of settled processes, by their accounts or samples */
+    bool has_lost;        /* records with CPU time of threads, or of processes */
     struct rm_space rest; /* a process whose end was not reported; number 0: none */
+    uint32_t rests;       /* number of them */
     uint32_t opened;      /* processes whose events were opened, not inherited */
     uint32_t tasks;       /* threads that ran at the begin */
     bool has_more_tasks;  /* more than could be observed */
@@ -324,20 +327,25 @@ static struct rm_space *space_of(struct rm_outside *outside, uint32_t pid)
                          : rm_spaces_begin(outside->spaces, pid, &outside->root, &outside->scratch);
 }
 
-/* CPU time without samples: the process was short, or in the kernel. */
-static void weigh_rest(struct rm_outside *outside, const struct rm_space *space)
+/* Adds the CPU time beyond what is known, if any, as a stack of one frame. */
+static void weigh(struct rm_outside *outside, uint64_t frame, uint64_t all_ns, uint64_t known_ns)
 {
-    uint64_t address = name_of_process(outside, space);
-    if (outside->terms.events.cpu_ns == 0 || space->used_ns <= space->sampled_ns || address == 0) {
+    if (outside->terms.events.cpu_ns == 0 || all_ns <= known_ns || frame == 0) {
         return;
     }
     const struct rm_stack_sample sample = {
         .kind = RESMON_STACK_CPU,
-        .addresses = &address,
+        .addresses = &frame,
         .depth = 1,
-        .weight = space->used_ns - space->sampled_ns,
+        .weight = all_ns - known_ns,
     };
     (void)rm_stack_writer_add(outside->writer, &sample);
+}
+
+/* CPU time without samples: the process was short, or in the kernel. */
+static void weigh_rest(struct rm_outside *outside, const struct rm_space *space)
+{
+    weigh(outside, name_of_process(outside, space), space->used_ns, space->sampled_ns);
 }
 
 static void settle(void *context, struct rm_space *space)
@@ -345,6 +353,7 @@ static void settle(void *context, struct rm_space *space)
     struct rm_outside *outside = context;
     rm_hidden_settle(&outside->hidden, space);
     weigh_rest(outside, space);
+    outside->known_ns += space->used_ns > space->sampled_ns ? space->used_ns : space->sampled_ns;
     if (outside->has_each) {
         rm_each_settle(&outside->each, space);
     }
@@ -353,11 +362,13 @@ static void settle(void *context, struct rm_space *space)
 /* The kernel reports the CPU time of each thread at its end, except for the thread of the opened
  * events: that of the first process, unless the kernel swapped its events with those of the next
  * process (perf_event_context_sched_out()).  That process is kept, and gets the remaining CPU time
- * at the end. */
+ * at the end, if it is the only one. */
 static void settle_if_accounted(void *context, struct rm_space *space)
 {
     struct rm_outside *outside = context;
-    if (rm_space_is_accounted(space) || space->was_hidden || outside->rest.pid != 0) {
+    bool is_accounted = rm_space_is_accounted(space) || space->was_hidden;
+    outside->rests += is_accounted ? 0 : 1;
+    if (is_accounted || outside->rest.pid != 0) {
         settle(outside, space);
         return;
     }
@@ -410,6 +421,7 @@ static void take(struct rm_outside *outside, const struct rm_tree_record *record
     case RM_TREE_LOST:
         rm_stack_writer_lose(outside->writer, RM_LOSS_RING, record->count);
         outside->hidden.has_lost |= record->is_of_processes;
+        outside->has_lost |= record->is_of_processes || record->is_of_cpu;
         break;
     default:
         note(outside, record);
@@ -508,12 +520,21 @@ static void settle_last(void *context, struct rm_space *space)
     }
 }
 
+/* CPU time that neither an account nor a sample assigns to a process, as the ring that had them was
+ * full. */
+static void weigh_unknown(struct rm_outside *outside)
+{
+    weigh(outside, rm_stack_writer_name(outside->writer, "[unknown process]"),
+          rm_perf_tree_cpu_ns(outside->tree) + outside->hidden.cpu_ns, outside->known_ns);
+}
+
 static void settle_all(struct rm_outside *outside)
 {
     uint64_t all_ns = rm_perf_tree_cpu_ns(outside->tree);
     struct rm_space *first = rm_spaces_find(outside->spaces, outside->terms.pid);
     rm_spaces_visit(outside->spaces, add_living, outside);
-    bool has_rest = outside->opened + outside->hidden.opened == 1 && all_ns > outside->used_ns;
+    bool has_rest = !outside->has_lost && outside->opened + outside->hidden.opened == 1 &&
+                    all_ns > outside->used_ns;
     uint64_t rest_ns = has_rest ? all_ns - outside->used_ns : 0;
     if (first != NULL && first->ended_ns == 0 && has_rest) {
         first->used_ns += rest_ns;
@@ -521,9 +542,13 @@ static void settle_all(struct rm_outside *outside)
     }
     rm_spaces_visit(outside->spaces, settle_last, outside);
     if (outside->rest.pid != 0) {
-        outside->rest.used_ns += rest_ns;
+        has_rest = has_rest && outside->rests == 1;
+        outside->rest.used_ns += has_rest ? rest_ns : 0;
         outside->rest.accounted = has_rest ? outside->rest.threads : 0;
         settle(outside, &outside->rest);
+    }
+    if (outside->has_lost) {
+        weigh_unknown(outside);
     }
 }
 
