@@ -11,8 +11,10 @@
 #include <unistd.h>
 
 #include "made_run.h"
+#include "metric/metric.h"
 
 #include "base/alloc.h"
+#include "format/exported.h"
 #include "format/prometheus.h"
 #include "run/record.h"
 
@@ -149,12 +151,17 @@ static void assert_absent(const char *text, const char *part)
 
 /* ---- names ---------------------------------------------------------------------------------- */
 
+static void family_of(const struct rm_metric *metric, struct rm_family *ret_family)
+{
+    rm_family_name(rm_metric_name(metric), rm_metric_unit(metric), ret_family);
+}
+
 TEST(every_metric_has_a_name_of_its_own)
 {
     const struct rm_metric *metric, *other;
     for (size_t i = 0; (metric = rm_metric_row(i)) != NULL; i++) {
         struct rm_family family, same;
-        rm_family_of(metric, &family);
+        family_of(metric, &family);
         assert_int_equal(name_length(family.name), strlen(family.name));
         assert_true(strlen(family.name) < RM_FAMILY_BYTES - 16);
         if (strcmp(rm_metric_unit(metric), "1") != 0 && family.unit[0] == '\0') {
@@ -162,7 +169,7 @@ TEST(every_metric_has_a_name_of_its_own)
                      rm_metric_unit(metric));
         }
         for (size_t k = 0; k < i && (other = rm_metric_row(k)) != NULL; k++) {
-            rm_family_of(other, &same);
+            family_of(other, &same);
             assert_string_not_equal(family.name, same.name);
         }
     }
@@ -213,7 +220,7 @@ TEST(no_name_repeats_its_type_or_unit)
     const struct rm_metric *metric;
     for (size_t i = 0; (metric = rm_metric_row(i)) != NULL; i++) {
         struct rm_family family;
-        rm_family_of(metric, &family);
+        family_of(metric, &family);
         assert_a_name_in_order(family.name, family.unit);
         if (metric->kind == RESMON_COUNTER && strstr(family.name, "total") != NULL) {
             fail_msg("%s_total says 'total' twice", family.name);
@@ -311,7 +318,7 @@ TEST(paths_of_scopes_have_a_bound)
 {
     static const struct rm_prometheus how = {.flags = RESMON_PROMETHEUS_NO_NODE |
                                                       RESMON_PROMETHEUS_NO_PID};
-    resmon_run *run = made_run("stopped", RM_PROMETHEUS_MOST_SCOPES + 234);
+    resmon_run *run = made_run("stopped", RM_EXPORTED_MOST_SCOPES + 234);
     char *text = print(run, &how);
     assert_line(text, "resmon_scope_paths_omitted 234");
     assert_line(text, "resmon_scope_calls_total{scope=\"s999\"} 1000");

@@ -7,10 +7,7 @@
 #define RM_FORMAT_PROMETHEUS_H
 
 #include "format/exposition.h"
-#include "metric/metric.h"
 #include "run/run.h"
-
-#define RM_PROMETHEUS_MOST_SCOPES 1000
 
 #define RM_PROMETHEUS_FLAGS                                                          \
     (RESMON_PROMETHEUS_KEEP | RESMON_PROMETHEUS_NO_NODE | RESMON_PROMETHEUS_NO_JOB | \
@@ -21,7 +18,8 @@ struct rm_prometheus {
     const struct rm_labels *labels; /* the user's labels; may be NULL */
 };
 
-/* ---- the name of a metric of the table ------------------------------------------------------ */
+/* ---- names ------------------------------------------------------------------------------------
+ */
 
 #define RM_FAMILY_BYTES 128
 
@@ -31,9 +29,9 @@ struct rm_family {
     double divisor;             /* value in the table's unit / divisor = value in `unit` */
 };
 
-/** Names the family of a metric by the rule of <resmon/prometheus.h>. Only units, and the label for
- * the instances of a metric, are listed by hand. */
-void rm_family_of(const struct rm_metric *metric, struct rm_family *ret_family);
+/** Names the family of a dotted name with a unit of the table of metrics, by the rule of
+ * <resmon/prometheus.h>.  Only units are listed by hand. */
+void rm_family_name(const char *name, const char *symbol, struct rm_family *ret_family);
 
 /* ---- the exposition -------------------------------------------------------------------------- */
 
@@ -44,8 +42,5 @@ resmon_status rm_prometheus_write(const struct resmon_run *run, const struct rm_
 /** Adds the exposition to a buffer. */
 resmon_status rm_prometheus_print(const struct resmon_run *run, const struct rm_prometheus *how,
                                   struct rm_buffer *buffer);
-
-/** The value of a label that the library determines ("node", "job_id", "rank", "pid"), or NULL. */
-const char *rm_prometheus_fact(const struct resmon_run *run, const char *label);
 
 #endif

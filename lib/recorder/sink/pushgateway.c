@@ -12,6 +12,7 @@
 #include "base/libc.h"
 #include "base/status.h"
 #include "base/text.h"
+#include "format/exported.h"
 #include "format/prometheus.h"
 #include "net/address.h"
 #include "net/http.h"
@@ -50,7 +51,7 @@ static resmon_status add_own_labels(struct pushgateway *push, const resmon_run *
         group->items[group->count++] = push->labels.items[i];
     }
     for (size_t i = 0; i < RM_ARRAY_LEN(own_labels); i++) {
-        const char *value = rm_prometheus_fact(run, own_labels[i]);
+        const char *value = rm_exported_fact(run, own_labels[i]);
         if (value != NULL && rm_labels_find(&push->labels, own_labels[i]) == NULL) {
             struct rm_label *label = &group->items[group->count++];
             (void)rm_text_set(label->name, sizeof label->name, own_labels[i]);

@@ -13,6 +13,7 @@
 #include "base/alloc.h"
 #include "base/compiler.h"
 #include "base/status.h"
+#include "format/exported.h"
 #include "format/prometheus.h"
 #include "os/outfile.h"
 
@@ -73,9 +74,9 @@ static void set_part(char part[PART_BYTES], const char *fact, const char *otherw
 static resmon_status set_path(struct textfile *textfile, const resmon_run *run)
 {
     char job[PART_BYTES], pid[PART_BYTES], node[PART_BYTES], number[16] = "";
-    set_part(job, rm_prometheus_fact(run, "job_id"), "");
-    set_part(pid, rm_prometheus_fact(run, "pid"), "0");
-    set_part(node, rm_prometheus_fact(run, "node"), "localhost");
+    set_part(job, rm_exported_fact(run, "job_id"), "");
+    set_part(pid, rm_exported_fact(run, "pid"), "0");
+    set_part(node, rm_exported_fact(run, "node"), "localhost");
     if (textfile->slot > 0) {
         (void)snprintf(number, sizeof number, "_%u", textfile->slot + 1);
     }
