@@ -118,7 +118,7 @@ TEST(credentials)
     config.user = user;
     config.password = password;
     config.bearer = token;
-    config.header = header;
+    config.headers = header;
     struct rm_http *basic = open_client(&config);
     config.user = NULL;
     struct rm_http *bearer = open_client(&config);
@@ -685,7 +685,7 @@ TEST(any_allocation_may_fail)
 {
     serve(NULL, 0);
     struct rm_http_config config = config_of(0);
-    config.header = "X-Mine: yes";
+    config.headers = "X-Mine: yes";
     int64_t live = rm_fault_live(0);
     resmon_status status = RESMON_ENOMEM;
     int64_t k = 0;

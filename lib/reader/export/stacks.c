@@ -14,6 +14,7 @@
 #include "base/status.h"
 #include "base/text.h"
 #include "format/pen.h"
+#include "format/protobuf.h"
 #include "os/gzip.h"
 #include "os/outfile.h"
 
@@ -376,55 +377,6 @@ enum location_field { LOCATION_ID = 1, LOCATION_MAPPING = 2, LOCATION_ADDRESS = 
 enum line_field { LINE_FUNCTION = 1, LINE_NUMBER = 2 };
 enum function_field { FUNCTION_ID = 1, FUNCTION_NAME = 2, FUNCTION_SYSTEM_NAME = 3, FUNCTION_FILE };
 
-/* ---- the wire format ------------------------------------------------------------------------ */
-
-/* https://protobuf.dev/programming-guides/encoding/, as far as profile.proto needs it.  Fields of
- * value 0 are omitted, as in proto3. */
-#define WIRE_VARINT 0U
-#define WIRE_BYTES  2U
-
-/* Writes a number without a field: an element of a packed list. */
-static void put_varint(struct rm_buffer *buffer, uint64_t number)
-{
-    char bytes[10];
-    size_t length = 0;
-    for (; number >= 0x80; number >>= 7) {
-        bytes[length++] = (char)(number | 0x80);
-    }
-    bytes[length++] = (char)number;
-    rm_buffer_add(buffer, bytes, length);
-}
-
-static void put_number(struct rm_buffer *buffer, uint32_t field, uint64_t number)
-{
-    if (number != 0) {
-        put_varint(buffer, field << 3 | WIRE_VARINT);
-        put_varint(buffer, number);
-    }
-}
-
-/* Writes a string, a message, or a packed list.  An empty one is also written, as it may be an
- * element of a repeated field. */
-static void put_bytes(struct rm_buffer *buffer, uint32_t field, const void *bytes, size_t length)
-{
-    put_varint(buffer, field << 3 | WIRE_BYTES);
-    put_varint(buffer, length);
-    if (length > 0) {
-        rm_buffer_add(buffer, bytes, length);
-    }
-}
-
-/* Writes a field with the bytes of `part`, and empties `part`.  A failure of `part` becomes a
- * failure of `buffer`. */
-static void put_part(struct rm_buffer *buffer, uint32_t field, struct rm_buffer *part)
-{
-    put_bytes(buffer, field, part->text, part->length);
-    if (part->status != RESMON_OK && buffer->status == RESMON_OK) {
-        buffer->status = part->status;
-    }
-    part->length = 0;
-}
-
 /* ---- tables --------------------------------------------------------------------------------- */
 
 struct pprof {
@@ -450,9 +402,9 @@ static uint32_t text_of(struct pprof *pprof, const char *text)
 
 static void put_value_type(struct pprof *pprof, uint32_t field, const char *type, const char *unit)
 {
-    put_number(&pprof->part, VALUE_TYPE, text_of(pprof, type));
-    put_number(&pprof->part, VALUE_UNIT, text_of(pprof, unit));
-    put_part(pprof->out, field, &pprof->part);
+    rm_protobuf_number(&pprof->part, VALUE_TYPE, text_of(pprof, type));
+    rm_protobuf_number(&pprof->part, VALUE_UNIT, text_of(pprof, unit));
+    rm_protobuf_part(pprof->out, field, &pprof->part);
 }
 
 static bool is_taken(const struct resmon_run *run, int kind)
@@ -476,21 +428,22 @@ static void put_head(struct pprof *pprof)
     put_value_type(pprof, PROFILE_SAMPLE_TYPE, "resident", "bytes");
     put_value_type(pprof, PROFILE_PERIOD_TYPE, has_cpu ? "cpu" : "faults",
                    has_cpu ? "nanoseconds" : "count");
-    put_number(pprof->out, PROFILE_PERIOD, run->profile.kinds[period_of].period);
-    put_number(pprof->out, PROFILE_DEFAULT_TYPE, text_of(pprof, rm_stack_kind_names[period_of]));
+    rm_protobuf_number(pprof->out, PROFILE_PERIOD, run->profile.kinds[period_of].period);
+    rm_protobuf_number(pprof->out, PROFILE_DEFAULT_TYPE,
+                       text_of(pprof, rm_stack_kind_names[period_of]));
     if (run->info.start_realtime_ns > 0) {
-        put_number(pprof->out, PROFILE_TIME_NS, (uint64_t)run->info.start_realtime_ns);
+        rm_protobuf_number(pprof->out, PROFILE_TIME_NS, (uint64_t)run->info.start_realtime_ns);
     }
     if (run->info.duration_ns > 0) {
-        put_number(pprof->out, PROFILE_DURATION_NS, (uint64_t)run->info.duration_ns);
+        rm_protobuf_number(pprof->out, PROFILE_DURATION_NS, (uint64_t)run->info.duration_ns);
     }
     (void)snprintf(comment, sizeof comment, "libresmon %s", resmon_version());
-    put_number(pprof->out, PROFILE_COMMENT, text_of(pprof, comment));
+    rm_protobuf_number(pprof->out, PROFILE_COMMENT, text_of(pprof, comment));
     for (size_t i = 0; i < RM_LOSS_COUNT; i++) {
         if (run->profile.lost[i] > 0) {
             (void)snprintf(comment, sizeof comment, "lost: %" PRIu64 ": %.90s",
                            run->profile.lost[i], rm_stack_loss_texts[i]);
-            put_number(pprof->out, PROFILE_COMMENT, text_of(pprof, comment));
+            rm_protobuf_number(pprof->out, PROFILE_COMMENT, text_of(pprof, comment));
         }
     }
 }
@@ -517,10 +470,10 @@ static void put_locations(struct pprof *pprof, const struct rm_run_stack *stack)
     for (uint32_t i = 0; i < stack->depth;) {
         uint32_t length = location_length(pprof->run, stack, i);
         uint32_t number = rm_intern(&pprof->locations, &frames[i], length * sizeof *frames);
-        put_varint(&pprof->inner, (uint64_t)number + 1);
+        rm_protobuf_varint(&pprof->inner, (uint64_t)number + 1);
         i += length;
     }
-    put_part(&pprof->part, SAMPLE_LOCATIONS, &pprof->inner);
+    rm_protobuf_part(&pprof->part, SAMPLE_LOCATIONS, &pprof->inner);
 }
 
 /* "samples" counts the samples of CPU time; in a run without CPU stacks, the samples of memory. */
@@ -530,11 +483,11 @@ static void put_values(struct pprof *pprof, const struct rm_run_stack *stack)
     uint64_t samples =
         has_cpu ? stack->samples[RESMON_STACK_CPU]
                 : stack->samples[RESMON_STACK_MEMORY] + stack->samples[RESMON_STACK_FILE];
-    put_varint(&pprof->inner, samples < INT64_MAX ? samples : INT64_MAX);
+    rm_protobuf_varint(&pprof->inner, samples < INT64_MAX ? samples : INT64_MAX);
     for (int kind = 0; kind < RM_STACK_KINDS; kind++) {
-        put_varint(&pprof->inner, rm_stacks_whole(stack->weight[kind]));
+        rm_protobuf_varint(&pprof->inner, rm_stacks_whole(stack->weight[kind]));
     }
-    put_part(&pprof->part, SAMPLE_VALUES, &pprof->inner);
+    rm_protobuf_part(&pprof->part, SAMPLE_VALUES, &pprof->inner);
 }
 
 static void put_scope(struct pprof *pprof, const struct rm_run_stack *stack)
@@ -551,9 +504,9 @@ static void put_scope(struct pprof *pprof, const struct rm_run_stack *stack)
         length +=
             rm_text_set(path + length, sizeof path - length, pprof->run->scopes[scopes[i]].name);
     }
-    put_number(&pprof->inner, LABEL_KEY, text_of(pprof, "scope"));
-    put_number(&pprof->inner, LABEL_TEXT, text_of(pprof, path));
-    put_part(&pprof->part, SAMPLE_LABEL, &pprof->inner);
+    rm_protobuf_number(&pprof->inner, LABEL_KEY, text_of(pprof, "scope"));
+    rm_protobuf_number(&pprof->inner, LABEL_TEXT, text_of(pprof, path));
+    rm_protobuf_part(&pprof->part, SAMPLE_LABEL, &pprof->inner);
 }
 
 static void put_samples(struct pprof *pprof)
@@ -564,7 +517,7 @@ static void put_samples(struct pprof *pprof)
         put_locations(pprof, stack);
         put_values(pprof, stack);
         put_scope(pprof, stack);
-        put_part(pprof->out, PROFILE_SAMPLE, &pprof->part);
+        rm_protobuf_part(pprof->out, PROFILE_SAMPLE, &pprof->part);
     }
 }
 
@@ -577,9 +530,9 @@ static void put_line(struct pprof *pprof, const struct rm_run_place *place)
     }
     struct function_key key = {text_of(pprof, place->function), text_of(pprof, place->file)};
     uint32_t function = rm_intern(&pprof->functions, &key, sizeof key);
-    put_number(&pprof->inner, LINE_FUNCTION, (uint64_t)function + 1);
-    put_number(&pprof->inner, LINE_NUMBER, place->line);
-    put_part(&pprof->part, LOCATION_LINE, &pprof->inner);
+    rm_protobuf_number(&pprof->inner, LINE_FUNCTION, (uint64_t)function + 1);
+    rm_protobuf_number(&pprof->inner, LINE_NUMBER, place->line);
+    rm_protobuf_part(&pprof->part, LOCATION_LINE, &pprof->inner);
 }
 
 static void put_location_table(struct pprof *pprof)
@@ -589,13 +542,13 @@ static void put_location_table(struct pprof *pprof)
         const struct rm_intern_key *key = &pprof->locations.keys[i];
         const uint32_t *places = key->bytes;
         const struct rm_run_place *first = &profile->places[places[0]];
-        put_number(&pprof->part, LOCATION_ID, (uint64_t)i + 1);
-        put_number(&pprof->part, LOCATION_MAPPING, (uint64_t)(first->module + 1));
-        put_number(&pprof->part, LOCATION_ADDRESS, first->address);
+        rm_protobuf_number(&pprof->part, LOCATION_ID, (uint64_t)i + 1);
+        rm_protobuf_number(&pprof->part, LOCATION_MAPPING, (uint64_t)(first->module + 1));
+        rm_protobuf_number(&pprof->part, LOCATION_ADDRESS, first->address);
         for (size_t k = 0; k < key->length / sizeof *places; k++) {
             put_line(pprof, &profile->places[places[k]]);
         }
-        put_part(pprof->out, PROFILE_LOCATION, &pprof->part);
+        rm_protobuf_part(pprof->out, PROFILE_LOCATION, &pprof->part);
     }
 }
 
@@ -603,11 +556,11 @@ static void put_function_table(struct pprof *pprof)
 {
     for (uint32_t i = 0; i < pprof->functions.count; i++) {
         const struct function_key *key = pprof->functions.keys[i].bytes;
-        put_number(&pprof->part, FUNCTION_ID, (uint64_t)i + 1);
-        put_number(&pprof->part, FUNCTION_NAME, key->name);
-        put_number(&pprof->part, FUNCTION_SYSTEM_NAME, key->name);
-        put_number(&pprof->part, FUNCTION_FILE, key->file);
-        put_part(pprof->out, PROFILE_FUNCTION, &pprof->part);
+        rm_protobuf_number(&pprof->part, FUNCTION_ID, (uint64_t)i + 1);
+        rm_protobuf_number(&pprof->part, FUNCTION_NAME, key->name);
+        rm_protobuf_number(&pprof->part, FUNCTION_SYSTEM_NAME, key->name);
+        rm_protobuf_number(&pprof->part, FUNCTION_FILE, key->file);
+        rm_protobuf_part(pprof->out, PROFILE_FUNCTION, &pprof->part);
     }
 }
 
@@ -634,24 +587,24 @@ static void put_mapping_table(struct pprof *pprof, const unsigned char *known)
     for (size_t i = 0; i < profile->module_count; i++) {
         const struct rm_run_module *module = &profile->modules[i];
         struct rm_buffer *part = &pprof->part;
-        put_number(part, MAPPING_ID, i + 1);
-        put_number(part, MAPPING_START, module->start);
-        put_number(part, MAPPING_END, module->end);
-        put_number(part, MAPPING_FILE, text_of(pprof, module->path));
-        put_number(part, MAPPING_BUILD_ID, text_of(pprof, module->build_id));
-        put_number(part, MAPPING_HAS_FUNCTIONS, (known[i] & KNOWN_FUNCTION) != 0);
-        put_number(part, MAPPING_HAS_FILES, (known[i] & KNOWN_FILE) != 0);
-        put_number(part, MAPPING_HAS_LINES, (known[i] & KNOWN_LINE) != 0);
-        put_number(part, MAPPING_HAS_INLINED, (known[i] & KNOWN_INLINED) != 0);
-        put_part(pprof->out, PROFILE_MAPPING, part);
+        rm_protobuf_number(part, MAPPING_ID, i + 1);
+        rm_protobuf_number(part, MAPPING_START, module->start);
+        rm_protobuf_number(part, MAPPING_END, module->end);
+        rm_protobuf_number(part, MAPPING_FILE, text_of(pprof, module->path));
+        rm_protobuf_number(part, MAPPING_BUILD_ID, text_of(pprof, module->build_id));
+        rm_protobuf_number(part, MAPPING_HAS_FUNCTIONS, (known[i] & KNOWN_FUNCTION) != 0);
+        rm_protobuf_number(part, MAPPING_HAS_FILES, (known[i] & KNOWN_FILE) != 0);
+        rm_protobuf_number(part, MAPPING_HAS_LINES, (known[i] & KNOWN_LINE) != 0);
+        rm_protobuf_number(part, MAPPING_HAS_INLINED, (known[i] & KNOWN_INLINED) != 0);
+        rm_protobuf_part(pprof->out, PROFILE_MAPPING, part);
     }
 }
 
 static void put_text_table(struct pprof *pprof)
 {
     for (uint32_t i = 0; i < pprof->texts.count; i++) {
-        put_bytes(pprof->out, PROFILE_STRING, pprof->texts.keys[i].bytes,
-                  pprof->texts.keys[i].length);
+        rm_protobuf_bytes(pprof->out, PROFILE_STRING, pprof->texts.keys[i].bytes,
+                          pprof->texts.keys[i].length);
     }
 }
 

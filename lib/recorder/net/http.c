@@ -215,13 +215,14 @@ static void close_connections(struct connections *connections)
 
 /* ---- a client --------------------------------------------------------------------------- */
 
-#define SECRETS 6
+#define MOST_SECRET_HEADERS 8
+#define SECRETS             (6 + 2 * MOST_SECRET_HEADERS)
 
 struct rm_http {
     CURL *easy;
     CURLM *multi; /* with its connections; NULL between a sink's calls */
     struct curl_slist *headers;
-    char *extra_header;
+    char *extra_headers;    /* each line ends with '\0', the last one with two; NULL: none */
     char *secrets[SECRETS]; /* NULL: none */
     int64_t timeout_ns;
     int64_t lost_ns; /* at the end of the run: since when the server is unreachable; 0: it is
@@ -285,6 +286,29 @@ static bool keep_secrets(struct rm_http *http, const struct rm_http_config *conf
     return is_kept && (config->bearer == NULL || keep_secret(http, 4, config->bearer));
 }
 
+/* Keeps a copy of the lines.  False: out of memory. */
+static bool keep_headers(struct rm_http *http, const struct rm_http_config *config)
+{
+    size_t length = config->headers != NULL ? strlen(config->headers) : 0;
+    bool is_kept = true;
+    http->extra_headers = length > 0 ? rm_alloc(1, length + 2) : NULL;
+    if (http->extra_headers == NULL) {
+        return length == 0;
+    }
+    size_t place = SECRETS - 2 * MOST_SECRET_HEADERS;
+    for (char *line = memcpy(http->extra_headers, config->headers, length); *line != '\0';) {
+        size_t line_length = strcspn(line, "\n");
+        line[line_length] = '\0';
+        const char *value = strstr(line, ": ");
+        if (config->has_secret_headers && value != NULL && place < SECRETS) {
+            is_kept = is_kept && keep_secret(http, place, value + 2);
+            place += 2;
+        }
+        line += line_length + 1;
+    }
+    return is_kept;
+}
+
 static void forget_secrets(struct rm_http *http)
 {
     for (size_t i = 0; i < SECRETS; i++) {
@@ -293,6 +317,12 @@ static void forget_secrets(struct rm_http *http)
         }
         rm_free(http->secrets[i]);
     }
+    for (char *line = http->extra_headers; line != NULL && *line != '\0';) {
+        size_t length = strlen(line);
+        rm_wipe(line, length);
+        line += length + 1;
+    }
+    rm_free(http->extra_headers);
 }
 
 void rm_http_strike(const struct rm_http *http, char *text)
@@ -332,7 +362,7 @@ static resmon_status set_certificates(struct rm_http *http, const struct rm_http
 {
     struct stat info;
     bool is_set = true;
-    const char *const files[] = {config->ca_path, config->client_cert};
+    const char *const files[] = {config->ca_path, config->client_cert, config->client_key};
     for (size_t i = 0; i < RM_ARRAY_LEN(files); i++) {
         if (files[i] != NULL && stat(files[i], &info) != 0) {
             return rm_error(RESMON_EINVAL, "the certificate file %s cannot be read", files[i]);
@@ -344,7 +374,8 @@ static resmon_status set_certificates(struct rm_http *http, const struct rm_http
     }
     if (config->client_cert != NULL) {
         is_set = is_set && SET(http, CURLOPT_SSLCERT, config->client_cert) &&
-                 SET(http, CURLOPT_SSLKEY, config->client_cert);
+                 SET(http, CURLOPT_SSLKEY,
+                     config->client_key != NULL ? config->client_key : config->client_cert);
     }
     if (config->is_insecure) {
         is_set = is_set && SET(http, CURLOPT_SSL_VERIFYPEER, 0L) &&
@@ -402,15 +433,10 @@ static resmon_status set_up(struct rm_http *http, const struct rm_http_config *c
     if (http->easy == NULL) {
         return rm_error(RESMON_ENOMEM, "out of memory for an HTTP client");
     }
-    if (config->header != NULL) {
-        http->extra_header = rm_strdup(config->header);
-        if (http->extra_header == NULL) {
-            return rm_error(RESMON_ENOMEM, "out of memory for an HTTP client");
-        }
-    }
     bool is_tls = strncmp(config->url, "https:", 6) == 0;
     if (!set_manners(http, config) || !set_protocols(http, is_tls) ||
-        !set_proxy(http, config->url) || !set_credentials(http, config)) {
+        !set_proxy(http, config->url) || !set_credentials(http, config) ||
+        !keep_headers(http, config)) {
         return rm_error(RESMON_ENOMEM, "out of memory for an HTTP client");
     }
     return set_certificates(http, config);
@@ -496,7 +522,6 @@ void rm_http_close(struct rm_http *http)
         curl.easy_cleanup(http->easy);
     }
     curl.slist_free_all(http->headers);
-    rm_free(http->extra_header);
     forget_secrets(http);
     rm_free(http);
 }
@@ -523,6 +548,13 @@ static bool set_body(struct rm_http *http, const struct rm_http_request *request
     return is_set && SET(http, CURLOPT_CUSTOMREQUEST, is_plain ? NULL : request->method);
 }
 
+static bool add_header(struct rm_http *http, const char *line)
+{
+    struct curl_slist *longer = curl.slist_append(http->headers, line);
+    http->headers = longer != NULL ? longer : http->headers;
+    return longer != NULL;
+}
+
 /* Sets the headers, and disables "Expect: 100-continue", which libcurl adds by default.  False:
  * out of memory. */
 static bool set_headers(struct rm_http *http, const struct rm_http_request *request)
@@ -530,19 +562,14 @@ static bool set_headers(struct rm_http *http, const struct rm_http_request *requ
     char type[128];
     (void)snprintf(type, sizeof type, "Content-Type: %s",
                    request->type != NULL ? request->type : "");
-    const char *const lines[] = {"Expect:", request->type != NULL ? type : NULL,
-                                 http->extra_header};
     curl.slist_free_all(http->headers);
     http->headers = NULL;
-    for (size_t i = 0; i < RM_ARRAY_LEN(lines); i++) {
-        struct curl_slist *longer =
-            lines[i] != NULL ? curl.slist_append(http->headers, lines[i]) : http->headers;
-        if (longer == NULL) {
-            return false;
-        }
-        http->headers = longer;
+    bool is_set = add_header(http, "Expect:") && (request->type == NULL || add_header(http, type));
+    for (const char *line = http->extra_headers; is_set && line != NULL && *line != '\0';
+         line += strlen(line) + 1) {
+        is_set = add_header(http, line);
     }
-    return SET(http, CURLOPT_HTTPHEADER, http->headers);
+    return is_set && SET(http, CURLOPT_HTTPHEADER, http->headers);
 }
 
 static bool prepare(struct rm_http *http, const struct rm_http_request *request,

@@ -28,7 +28,9 @@ struct rm_http_config {
     const char *bearer;          /* token; used without a user */
     const char *ca_path;         /* file, or directory, of trusted certificates */
     const char *client_cert;     /* PEM with certificate and key */
-    const char *header;          /* an additional line: "Name: value" */
+    const char *client_key;      /* PEM; NULL: the key is in client_cert */
+    const char *headers;         /* additional lines, "Name: value", with '\n' between them */
+    bool has_secret_headers;     /* their values are credentials */
     bool is_insecure;            /* certificates are not verified */
     bool refuses_redirects;
     int64_t timeout_ns; /* of one exchange */

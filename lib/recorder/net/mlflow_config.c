@@ -19,6 +19,7 @@
 #include "format/json.h"
 #include "job/path_pattern.h"
 #include "net/address.h"
+#include "net/variables.h"
 #include "os/file.h"
 
 /* ---- texts ------------------------------------------------------------------------------ */
@@ -28,28 +29,6 @@ static bool is_given(const char *option)
     return option != NULL && option[0] != '\0';
 }
 
-/* Takes the option, or the variable if the option is NULL.  If the text is missing or empty, the
- * target keeps its value.  Texts are neither truncated nor cleaned.  After a failure in `status`,
- * nothing is taken. */
-static void take(resmon_status *status, const char *option, const char *variable, char *target,
-                 size_t room)
-{
-    const char *text = option;
-    if (text == NULL && variable != NULL) {
-        text = secure_getenv(variable);
-    }
-    if (*status != RESMON_OK || text == NULL || text[0] == '\0') {
-        return;
-    }
-    size_t length = strlen(text);
-    if (length < room) {
-        memcpy(target, text, length + 1);
-    } else {
-        *status = rm_error(RESMON_EINVAL, "%s is longer than %zu bytes",
-                           variable != NULL ? variable : "an option for MLflow", room - 1);
-    }
-}
-
 /* An experiment has a name or a number.  If the options have one of the two, the variable of the
  * other one is ignored: the mlflow package sets MLFLOW_EXPERIMENT_ID itself. */
 static resmon_status take_texts(const resmon_mlflow_options *options,
@@ -57,16 +36,18 @@ static resmon_status take_texts(const resmon_mlflow_options *options,
 {
     bool has_name = is_given(options->experiment), has_id = is_given(options->experiment_id);
     resmon_status status = RESMON_OK;
-    take(&status, options->experiment, has_id ? NULL : "MLFLOW_EXPERIMENT_NAME", config->experiment,
-         sizeof config->experiment);
-    take(&status, options->experiment_id, has_name ? NULL : "MLFLOW_EXPERIMENT_ID",
-         config->experiment_id, sizeof config->experiment_id);
-    take(&status, options->run_id, "MLFLOW_RUN_ID", config->run_id, sizeof config->run_id);
-    take(&status, options->run_name, NULL, config->run_name, sizeof config->run_name);
-    take(&status, options->workspace, "MLFLOW_WORKSPACE", config->workspace,
-         sizeof config->workspace);
-    take(&status, NULL, "MLFLOW_SYSTEM_METRICS_NODE_ID", config->node_id, sizeof config->node_id);
-    take(&status, NULL, "MLFLOW_RUN_CONTEXT", config->context, sizeof config->context);
+    rm_variable_text(&status, options->experiment, has_id ? NULL : "MLFLOW_EXPERIMENT_NAME",
+                     config->experiment, sizeof config->experiment);
+    rm_variable_text(&status, options->experiment_id, has_name ? NULL : "MLFLOW_EXPERIMENT_ID",
+                     config->experiment_id, sizeof config->experiment_id);
+    rm_variable_text(&status, options->run_id, "MLFLOW_RUN_ID", config->run_id,
+                     sizeof config->run_id);
+    rm_variable_text(&status, options->run_name, NULL, config->run_name, sizeof config->run_name);
+    rm_variable_text(&status, options->workspace, "MLFLOW_WORKSPACE", config->workspace,
+                     sizeof config->workspace);
+    rm_variable_text(&status, NULL, "MLFLOW_SYSTEM_METRICS_NODE_ID", config->node_id,
+                     sizeof config->node_id);
+    rm_variable_text(&status, NULL, "MLFLOW_RUN_CONTEXT", config->context, sizeof config->context);
     /* The server replies to invalid UTF-8 with an internal error, which would be retried. */
     char *const names[] = {config->experiment, config->run_name};
     for (size_t i = 0; i < RM_ARRAY_LEN(names); i++) {
@@ -148,10 +129,12 @@ static void read_credentials_file(struct rm_secrets *secrets)
 static resmon_status take_secrets(const resmon_mlflow_options *options, struct rm_secrets *secrets)
 {
     resmon_status status = RESMON_OK;
-    take(&status, options->user, "MLFLOW_TRACKING_USERNAME", secrets->user, sizeof secrets->user);
-    take(&status, options->password, "MLFLOW_TRACKING_PASSWORD", secrets->password,
-         sizeof secrets->password);
-    take(&status, options->token, "MLFLOW_TRACKING_TOKEN", secrets->token, sizeof secrets->token);
+    rm_variable_text(&status, options->user, "MLFLOW_TRACKING_USERNAME", secrets->user,
+                     sizeof secrets->user);
+    rm_variable_text(&status, options->password, "MLFLOW_TRACKING_PASSWORD", secrets->password,
+                     sizeof secrets->password);
+    rm_variable_text(&status, options->token, "MLFLOW_TRACKING_TOKEN", secrets->token,
+                     sizeof secrets->token);
     if (status == RESMON_OK && strpbrk(secrets->token, "\r\n") != NULL) {
         status = rm_error(RESMON_EINVAL, "MLFLOW_TRACKING_TOKEN has a line break");
     }
@@ -159,39 +142,6 @@ static resmon_status take_secrets(const resmon_mlflow_options *options, struct r
 }
 
 /* ---- numbers and switches --------------------------------------------------------------- */
-
-/* As take(): after a failure in `status`, or if the variable is empty, the value is kept. */
-static void read_switch(resmon_status *status, const char *variable, bool *is_on)
-{
-    const char *text = secure_getenv(variable);
-    if (*status != RESMON_OK || text == NULL || text[0] == '\0') {
-        return;
-    }
-    bool is_yes = rm_text_is_like(text, "true") || rm_text_is_like(text, "1");
-    if (is_yes || rm_text_is_like(text, "false") || rm_text_is_like(text, "0")) {
-        *is_on = is_yes;
-    } else {
-        *status = rm_error(RESMON_EINVAL, "%s is '%.40s': it must be true, false, 1 or 0", variable,
-                           text);
-    }
-}
-
-static void read_number(resmon_status *status, const char *variable, double low, double high,
-                        double *number)
-{
-    const char *text = secure_getenv(variable);
-    if (*status != RESMON_OK || text == NULL || text[0] == '\0') {
-        return;
-    }
-    struct rm_text rest = rm_text_of(text, strlen(text));
-    double read;
-    if (rm_parse_decimal(&rest, &read) && rest.at == rest.end && read >= low && read <= high) {
-        *number = read;
-    } else {
-        *status = rm_error(RESMON_EINVAL, "%s is '%.40s': it must be %g to %g", variable, text, low,
-                           high);
-    }
-}
 
 /* The defaults of MLflow's client. */
 struct variables {
@@ -210,16 +160,18 @@ static resmon_status read_variables(struct variables *v)
                             .respects_retry_after = true,
                             .follows_redirects = true};
     resmon_status status = RESMON_OK;
-    read_number(&status, "MLFLOW_HTTP_REQUEST_MAX_RETRIES", 0, 10, &v->retries);
-    read_number(&status, "MLFLOW_HTTP_REQUEST_BACKOFF_FACTOR", 0, 120, &v->backoff_s);
-    read_number(&status, "MLFLOW_HTTP_REQUEST_BACKOFF_JITTER", 0, 120, &v->jitter_s);
-    read_number(&status, "MLFLOW_HTTP_REQUEST_TIMEOUT", 0.001, 86400, &v->timeout_s);
-    read_number(&status, "MLFLOW_SYSTEM_METRICS_SAMPLING_INTERVAL", 0.001, 86400, &v->interval_s);
-    read_number(&status, "MLFLOW_SYSTEM_METRICS_SAMPLES_BEFORE_LOGGING", 1, 1e6, &v->samples);
-    read_switch(&status, "MLFLOW_HTTP_RESPECT_RETRY_AFTER_HEADER", &v->respects_retry_after);
-    read_switch(&status, "MLFLOW_ALLOW_HTTP_REDIRECTS", &v->follows_redirects);
-    read_switch(&status, "MLFLOW_TRACKING_INSECURE_TLS", &v->is_insecure);
-    read_switch(&status, "MLFLOW_ENABLE_SYSTEM_METRICS_LOGGING", &v->has_series);
+    rm_variable_number(&status, "MLFLOW_HTTP_REQUEST_MAX_RETRIES", 0, 10, &v->retries);
+    rm_variable_number(&status, "MLFLOW_HTTP_REQUEST_BACKOFF_FACTOR", 0, 120, &v->backoff_s);
+    rm_variable_number(&status, "MLFLOW_HTTP_REQUEST_BACKOFF_JITTER", 0, 120, &v->jitter_s);
+    rm_variable_number(&status, "MLFLOW_HTTP_REQUEST_TIMEOUT", 0.001, 86400, &v->timeout_s);
+    rm_variable_number(&status, "MLFLOW_SYSTEM_METRICS_SAMPLING_INTERVAL", 0.001, 86400,
+                       &v->interval_s);
+    rm_variable_number(&status, "MLFLOW_SYSTEM_METRICS_SAMPLES_BEFORE_LOGGING", 1, 1e6,
+                       &v->samples);
+    rm_variable_switch(&status, "MLFLOW_HTTP_RESPECT_RETRY_AFTER_HEADER", &v->respects_retry_after);
+    rm_variable_switch(&status, "MLFLOW_ALLOW_HTTP_REDIRECTS", &v->follows_redirects);
+    rm_variable_switch(&status, "MLFLOW_TRACKING_INSECURE_TLS", &v->is_insecure);
+    rm_variable_switch(&status, "MLFLOW_ENABLE_SYSTEM_METRICS_LOGGING", &v->has_series);
     return status;
 }
 
@@ -255,15 +207,6 @@ static const char *text_or_null(const char *text)
     return text[0] != '\0' ? text : NULL;
 }
 
-static void take_file(resmon_status *status, const char *option, const char *variable, char *path,
-                      size_t room)
-{
-    take(status, option, variable, path, room);
-    if (*status == RESMON_OK && path[0] != '\0' && access(path, R_OK) != 0) {
-        *status = rm_error(RESMON_EINVAL, "%s: cannot read %s", variable, path);
-    }
-}
-
 static resmon_status open_client(const resmon_mlflow_options *options, const struct variables *v,
                                  const struct rm_mlflow_config *config,
                                  const struct rm_secrets *secrets, struct rm_http **ret_http)
@@ -272,10 +215,10 @@ static resmon_status open_client(const resmon_mlflow_options *options, const str
     char header[RM_MLFLOW_NAME_BYTES + 32] = "";
     char client_cert[1024] = "";
     resmon_status status = RESMON_OK;
-    take_file(&status, options->ca_path, "MLFLOW_TRACKING_SERVER_CERT_PATH", ca_path,
-              sizeof ca_path);
-    take_file(&status, options->client_cert, "MLFLOW_TRACKING_CLIENT_CERT_PATH", client_cert,
-              sizeof client_cert);
+    rm_variable_file(&status, options->ca_path, "MLFLOW_TRACKING_SERVER_CERT_PATH", ca_path,
+                     sizeof ca_path);
+    rm_variable_file(&status, options->client_cert, "MLFLOW_TRACKING_CLIENT_CERT_PATH", client_cert,
+                     sizeof client_cert);
     if (status != RESMON_OK) {
         return status;
     }
@@ -295,7 +238,7 @@ static resmon_status open_client(const resmon_mlflow_options *options, const str
         .bearer = text_or_null(secrets->token),
         .ca_path = text_or_null(ca_path),
         .client_cert = text_or_null(client_cert),
-        .header = text_or_null(header),
+        .headers = text_or_null(header),
         .is_insecure = is_insecure,
         .refuses_redirects = !v->follows_redirects,
         .timeout_ns = options->timeout_ms != 0 ? (int64_t)options->timeout_ms * RM_NS_PER_MS
