@@ -27,6 +27,7 @@
 #include <resmon/mlflow.h>
 #include <resmon/monitor.h>
 #include <resmon/option.h>
+#include <resmon/otlp.h>
 #include <resmon/prometheus.h>
 #include <resmon/promql.h>
 #include <resmon/report.h>

@@ -41,7 +41,8 @@ static int run_program(char **arguments)
     bool is_right = resmon_monitor_new(&options, &monitor) == RESMON_OK;
     for (int i = 0; i < 2 && is_right; i++) {
         is_right = is_said(rm_http_open(&how, &http), words) && http == NULL &&
-                   is_said(resmon_monitor_add_pushgateway(monitor, &push), words);
+                   is_said(resmon_monitor_add_pushgateway(monitor, &push), words) &&
+                   is_said(resmon_monitor_add_otlp(monitor, NULL), words);
 #ifdef RM_HAVE_CJSON
         is_right = is_right && is_said(resmon_monitor_add_mlflow(monitor, &mlflow), words);
 #endif

@@ -421,6 +421,10 @@ static resmon_line_site line = {__FILE__, "test", 3, 0, 0};
         resmon_pushgateway_options options = {.struct_size = sizeof options, .url = "no url"};    \
         (void)resmon_monitor_add_pushgateway(it.other, &options);                                 \
     })                                                                                            \
+    R(resmon_monitor_add_otlp, {                                                                  \
+        resmon_otlp_options options = {.struct_size = sizeof options, .endpoint = "no"};          \
+        (void)resmon_monitor_add_otlp(it.other, &options);                                        \
+    })                                                                                            \
     R(resmon_monitor_add_mlflow, {                                                                \
         resmon_mlflow_options options = {.struct_size = sizeof options, .tracking_uri = "no"};    \
         (void)resmon_monitor_add_mlflow(it.other, &options);                                      \

@@ -63,6 +63,7 @@ class Options(TypedDict, total=False):
     mlflow: bool | str | Mapping[str, Any] | None
     prometheus: Sink | None
     pushgateway: str | Mapping[str, Any] | None
+    otlp: bool | str | Mapping[str, Any] | None
     folded: Sink | None
     folded_memory: Sink | None
     folded_file: Sink | None

@@ -147,6 +147,8 @@ class Monitor(Recorded):
         keep, no_node, no_job, no_pid, label
     :param pushgateway: a push to a Pushgateway, at the end; its url, or a dict, also with job, interval, timeout,
         ca_path, insecure_tls, label
+    :param otlp: OpenTelemetry metrics by OTLP over HTTP, by default to OTEL_EXPORTER_OTLP_ENDPOINT; its endpoint, or
+        a dict, also with headers, service, ca_path, client_cert, interval, timeout, insecure_tls
     :param folded: stacks of CPU time as lines for flamegraph.pl; its path, or a dict, also with interval
     :param folded_memory: stacks of memory growth as lines for flamegraph.pl; its path, or a dict, also with interval
     :param folded_file: stacks at which pages of files became resident, as lines for flamegraph.pl; its path, or a

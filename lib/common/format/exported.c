@@ -212,6 +212,16 @@ static void hash_scopes(struct exporting *exporting, uint64_t *hashes, size_t co
     }
 }
 
+static void pass_whole_scopes(struct exporting *exporting, const uint64_t *hashes, size_t count)
+{
+    const struct rm_exporter *to = exporting->to;
+    for (size_t i = 0; i < count && to->scope != NULL; i++) {
+        if (hashes[i] != 0) {
+            to->scope(to->context, path_of(exporting, i), &exporting->run->scopes[i]);
+        }
+    }
+}
+
 static void pass_scope_values(struct exporting *exporting, const uint64_t *hashes, size_t count)
 {
     for (size_t f = 0; f < SCOPE_FAMILIES; f++) {
@@ -291,6 +301,7 @@ static resmon_status pass_scopes(struct exporting *exporting)
             return rm_error(RESMON_ENOMEM, "out of memory for %zu scopes", shown);
         }
         hash_scopes(exporting, hashes, shown);
+        pass_whole_scopes(exporting, hashes, shown);
         pass_scope_values(exporting, hashes, shown);
         pass_counters(exporting, hashes, shown);
         rm_free(hashes);

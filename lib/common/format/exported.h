@@ -36,6 +36,8 @@ struct rm_exporter {
     /* The value may be NaN or infinite, that of a counter also negative. */
     void (*value)(void *context, const struct rm_exported_label *labels, size_t count,
                   double value);
+    /* Each scope, before the values; NULL: not wanted. */
+    void (*scope)(void *context, const char *path, const resmon_run_scope *scope);
 };
 
 /** Passes all values.  A value that is not known, or of a source that cannot be read any more, is

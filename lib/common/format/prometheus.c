@@ -201,7 +201,8 @@ resmon_status rm_prometheus_write(const struct resmon_run *run, const struct rm_
                                   struct rm_output output)
 {
     struct writer writer = {0};
-    const struct rm_exporter exporter = {&writer, begin_family, put_value};
+    const struct rm_exporter exporter = {
+        .context = &writer, .family = begin_family, .value = put_value};
     rm_buffer_init(&writer.common, LABEL_TEXT_BYTES);
     rm_buffer_init(&writer.own, LABEL_TEXT_BYTES);
     set_common(&writer.common, run, how);

@@ -7,6 +7,7 @@
 #include <resmon/mlflow.h>
 #include <resmon/monitor.h>
 #include <resmon/option.h>
+#include <resmon/otlp.h>
 #include <resmon/prometheus.h>
 #include <resmon/stack.h>
 #include <resmon/trace.h>
@@ -291,6 +292,13 @@ resmon_status resmon_monitor_add_mlflow(resmon_monitor *monitor,
 {
     RM_KEEP_ERRNO;
     return monitor != NULL ? add(monitor, rm_sink_kind_find("mlflow"), options)
+                           : null_argument(__func__);
+}
+
+resmon_status resmon_monitor_add_otlp(resmon_monitor *monitor, const resmon_otlp_options *options)
+{
+    RM_KEEP_ERRNO;
+    return monitor != NULL ? add(monitor, rm_sink_kind_find("otlp"), options)
                            : null_argument(__func__);
 }
 

@@ -9,6 +9,7 @@
 
 #include <resmon/emissions.h>
 #include <resmon/mlflow.h>
+#include <resmon/otlp.h>
 #include <resmon/prometheus.h>
 #include <resmon/report.h>
 #include <resmon/sink.h>
