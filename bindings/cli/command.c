@@ -93,7 +93,7 @@ static bool is_reserved(const struct cli_command *command, const char *key)
 static bool takes(const struct cli_command *command, const resmon_option *option)
 {
     if ((command->traits & CLI_PUSHES) != 0) {
-        return strcmp(option->owner, "mlflow") == 0 || strcmp(option->owner, "pushgateway") == 0;
+        return cli_is_pushed_to(option->owner);
     }
     bool is_of_sink = strcmp(option->owner, "monitor") != 0 &&
                       strcmp(option->owner, "environment") != 0 &&

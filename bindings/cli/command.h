@@ -72,6 +72,9 @@ int cli_complete(char *const *words, size_t count);
 /** Whether a library option is about scopes, which programs record themselves. */
 bool cli_is_of_scopes(const char *key);
 
+/* Whether resmon push sends runs to this sink. */
+bool cli_is_pushed_to(const char *sink);
+
 /** Visits all options of a verb: help, its own options, library options.  The pointer `library` of
  * a flag is valid during the visit only. */
 void cli_each_option(const struct cli_command *command,

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* resmon push: sends finished runs to MLflow or a Pushgateway, also runs that could not be sent
- * earlier. */
+/* resmon push: sends finished runs to servers, also runs that could not be sent earlier. */
 #include <stdio.h>
 #include <string.h>
 
@@ -13,9 +12,30 @@
 /* The options of one sink: "mlflow.experiment" of the command line is "experiment" here. */
 struct target {
     const char *sink;
+    const char *main; /* the key of a value without one */
+    const char *name; /* for the user */
     bool is_wanted;
     struct cli_text options;
 };
+
+/* The first is the default. */
+static const struct target known_targets[] = {
+    {.sink = "mlflow", .main = "tracking_uri", .name = "MLflow"},
+    {.sink = "pushgateway", .main = "url", .name = "the Pushgateway"},
+    {.sink = "otlp", .main = "endpoint", .name = "the OTLP receiver"},
+};
+
+#define TARGETS (sizeof known_targets / sizeof known_targets[0])
+
+bool cli_is_pushed_to(const char *sink)
+{
+    for (size_t i = 0; i < TARGETS; i++) {
+        if (strcmp(known_targets[i].sink, sink) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
 
 static void take(struct target *target, const struct cli_given *given)
 {
@@ -27,10 +47,9 @@ static void take(struct target *target, const struct cli_given *given)
         cli_text_add(&target->options, given->key + length + 1, given->value);
         target->is_wanted = true;
     } else if (given->key[length] == '\0') {
-        const char *key = strcmp(target->sink, "mlflow") == 0 ? "tracking_uri" : "url";
         target->is_wanted = true;
         if (given->value != NULL) {
-            cli_text_add(&target->options, key, given->value);
+            cli_text_add(&target->options, target->main, given->value);
         }
     }
 }
@@ -59,11 +78,10 @@ static bool send_run(const resmon_run *run, const char *path, const struct targe
         cli_say("push", "%s: %s", path, resmon_last_error());
         return false;
     }
-    return printf("%s: sent to %s\n", path,
-                  strcmp(target->sink, "mlflow") == 0 ? "MLflow" : "the Pushgateway") > 0;
+    return printf("%s: sent to %s\n", path, target->name) > 0;
 }
 
-static bool push_one(const char *path, const struct target *targets, size_t count)
+static bool push_one(const char *path, const struct target targets[TARGETS])
 {
     if (is_old_spool(path)) {
         cli_say("push",
@@ -73,7 +91,7 @@ static bool push_one(const char *path, const struct target *targets, size_t coun
     }
     resmon_run *run = cli_output_load("push", path);
     bool is_sent = run != NULL;
-    for (size_t i = 0; i < count && run != NULL; i++) {
+    for (size_t i = 0; i < TARGETS && run != NULL; i++) {
         is_sent &= !targets[i].is_wanted || send_run(run, path, &targets[i]);
     }
     resmon_run_free(run);
@@ -82,20 +100,25 @@ static bool push_one(const char *path, const struct target *targets, size_t coun
 
 int cli_push(const struct cli_arguments *arguments)
 {
-    struct target targets[] = {{.sink = "mlflow"}, {.sink = "pushgateway"}};
+    struct target targets[TARGETS];
+    bool is_any = false;
     bool is_well = true;
     if (!cli_needs_words(arguments, 1, (size_t)-1)) {
         return cli_wrong(arguments->command);
     }
-    for (size_t i = 0; i < arguments->of_library_count; i++) {
-        take(&targets[0], &arguments->of_library[i]);
-        take(&targets[1], &arguments->of_library[i]);
+    memcpy(targets, known_targets, sizeof targets);
+    for (size_t t = 0; t < TARGETS; t++) {
+        for (size_t i = 0; i < arguments->of_library_count; i++) {
+            take(&targets[t], &arguments->of_library[i]);
+        }
+        is_any |= targets[t].is_wanted;
     }
-    targets[0].is_wanted |= !targets[1].is_wanted;
+    targets[0].is_wanted |= !is_any;
     for (size_t i = 0; i < arguments->word_count; i++) {
-        is_well &= push_one(arguments->words[i], targets, 2);
+        is_well &= push_one(arguments->words[i], targets);
     }
-    cli_text_free(&targets[0].options);
-    cli_text_free(&targets[1].options);
+    for (size_t t = 0; t < TARGETS; t++) {
+        cli_text_free(&targets[t].options);
+    }
     return is_well && cli_print("push", "") ? 0 : CLI_FAILED;
 }

@@ -147,7 +147,7 @@ def verb_section(verb):
     if verb.observes == "1":
         yield from ["", KEYS + "`--interval=50ms`, `--stacks=cpu`, `--json=run.json`, `--json.interval=10s`."]
     elif verb.name == "push":
-        yield from ["", KEYS + "those of the sinks `mlflow` and `pushgateway`."]
+        yield from ["", KEYS + "those of the sinks `mlflow`, `pushgateway` and `otlp`."]
     yield from ["", "```sh"]
     for _, name, line, what in (row for row in rows if row[0] == "example"):
         if name == verb.name:
@@ -186,7 +186,8 @@ TYPES = {"duration": "float | str", "count": "int", "share": "float", "number": 
          "choice": "str", "flag": "bool", "text": "str", "secret": "str", "path": "Path",
          "labels": "Mapping[str, object]"}
 # What is wider in Python than the table says, and what stands in the signature by itself.
-WIDER = {"scopes": "Names | bool", "mlflow": "bool | str | Mapping[str, Any]"}
+WIDER = {"scopes": "Names | bool", "mlflow": "bool | str | Mapping[str, Any]",
+         "otlp": "bool | str | Mapping[str, Any]"}
 BY_ITSELF = ("interval",)
 
 

@@ -160,8 +160,8 @@ def text_of(owner, values, prefix=""):
 
 
 def sink_text(sink, value):
-    """Returns the options of a sink from the value of a user: the value of its main option, or a dict."""
-    return text_of(sink, value if isinstance(value, dict) else {sinks()[sink]: value})
+    """Returns the options of a sink from the value of a user: the value of its main option, a dict, or True."""
+    return text_of(sink, value if isinstance(value, dict) else {} if value is True else {sinks()[sink]: value})
 
 
 # ---- places and times -------------------------------------------------------------------------------

@@ -210,7 +210,7 @@ def test_asked_by_many_threads_while_it_stops():
     ({"carbon": object()}, TypeError, ""),
     ({"record": 5}, TypeError, "record"),
     ({"json": 5}, TypeError, "json: path"),
-    ({"json": True}, TypeError, "json: path"),
+    ({"json": True}, resmon.ArgumentError, "json.path is missing"),
     ({"json": {}}, resmon.ArgumentError, "json.path is missing"),
     ({"json": {"pathh": "x"}}, resmon.ArgumentError, "did you mean 'path'"),
     ({"json": {"a,b": "x"}}, resmon.ArgumentError, "'a,b' is no name"),
