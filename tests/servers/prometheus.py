@@ -22,6 +22,7 @@ curl = need("curl", "curl")
 UNITS = {"B": ("bytes", "bytes", 1), "s": ("seconds", "seconds", 1), "%": ("ratio", "percent", 100),
          "1": ("", None, 1), "J": ("joules", "joules", 1), "W": ("watts", "watts", 1),
          "Hz": ("hertz", "hertz", 1), "C": ("celsius", "celsius", 1), "g": ("grams", "grams", 1)}
+DASHBOARD = os.path.join(os.path.dirname(__file__), "../../examples/site/grafana.json")
 JOB = f"test-{os.getpid()}"  # of which no other test has a process here
 
 
@@ -131,6 +132,37 @@ def check_push(directory):
     print(f"push: {checked} figures in a Prometheus that scraped the Pushgateway, equal to the document's")
 
 
+def check_dashboard(directory, texts):
+    """Each query of the dashboard for Grafana finds something in a Prometheus that has every metric there is."""
+    own = re.search(r"{(.*)}", texts["full"])[1]  # hostile labels, whose line ends no regular expression matches
+    lines = texts["full"].replace(own, 'node="n1",pid="1"').splitlines()
+    lines += [line for line in texts["real"].splitlines() if line.startswith("resmon_scope_")]
+    with open(DASHBOARD, encoding="utf-8") as file:
+        dashboard = json.load(file)
+    base, begin = f"http://127.0.0.1:{free_port()}", (int(time.time()) - 4 * 3600) // 60 * 60
+    with open(f"{directory}/full.om", "w", encoding="utf-8") as file:
+        for line in lines:
+            if not line.startswith("#"):
+                series, value = line.rsplit(" ", 1)
+                growth = 1 if "_total{" in line else 0
+                file.writelines(f"{series} {float(value) + growth * t:.17g} {begin + t}\n" for t in range(0, 601, 15))
+        file.write("# EOF\n")
+    run(promtool, "tsdb", "create-blocks-from", "openmetrics", f"{directory}/full.om", f"{directory}/full-data")
+    command = [prometheus, f"--config.file={directory}/none.yml", f"--web.listen-address={base[7:]}",
+               f"--storage.tsdb.path={directory}/full-data", "--storage.tsdb.retention.time=30d"]
+    queries = [target["expr"] for panel in dashboard["panels"] for target in panel["targets"]]
+    with server(command, f"{base}/-/ready", f"{directory}/full.log"):
+        for words in queries:
+            words = re.sub(r"\$__rate_interval", "1m", re.sub(r"\$(node|pid)", ".*", words))
+            for promql in words, re.sub(r" (== 0|> 0)", "", words):  # what is rare may be absent
+                _, answer = request(f"{base}/api/v1/query?time={begin + 300}&query={urllib.parse.quote(promql)}")
+                answer = json.loads(answer)
+                assert answer["status"] == "success", (promql, answer)
+            assert answer["data"]["result"], promql
+    assert len(queries) > 20 and len({panel["id"] for panel in dashboard["panels"]}) == len(dashboard["panels"])
+    print(f"dashboard: each of {len(queries)} queries of {len(dashboard['panels'])} panels finds something")
+
+
 POD = {"namespace": "jupyter\"hub", "pod": "a\\b-0"}  # names that a query must not break at
 
 
@@ -192,8 +224,6 @@ def check_pod(directory):
     with open(f"{directory}/pod.om", "w", encoding="utf-8") as file:
         file.write(pod_series(begin))
     run(promtool, "tsdb", "create-blocks-from", "openmetrics", f"{directory}/pod.om", f"{directory}/pod-data")
-    with open(f"{directory}/none.yml", "w", encoding="utf-8") as file:
-        file.write("global: {}\n")
     command = [prometheus, f"--config.file={directory}/none.yml", f"--web.listen-address={base[7:]}",
                f"--storage.tsdb.path={directory}/pod-data", "--storage.tsdb.retention.time=30d"]
     with server(command, f"{base}/-/ready", f"{directory}/pod.log"):
@@ -271,6 +301,9 @@ def main():
         check_linter(texts)
         check_pushgateway(directory, texts)
         check_push(directory)
+        with open(f"{directory}/none.yml", "w", encoding="utf-8") as file:
+            file.write("global: {}\n")
+        check_dashboard(directory, texts)
         check_pod(directory)
         check_node_exporter(directory)
         assert math.isfinite(document["run"]["duration_ns"])
