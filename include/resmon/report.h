@@ -161,7 +161,8 @@ RESMON_API resmon_status resmon_report_save(const resmon_run *const *runs, size_
                                             const resmon_page_options *options, const char *path);
 
 /** Options of the sinks "html" and "markdown", which write a report of a monitor's run:
- * resmon_monitor_add(monitor, "html", "path=run.html").  Since 0.1. */
+ * resmon_monitor_add(monitor, "html", "path=run.html").  Also those of the sink "tensorboard",
+ * whose path is a directory, and whose interval_ms is 10000 by default.  Since 0.1. */
 typedef struct resmon_page_file_options {
     size_t struct_size;
     const char *path;     /**< as in resmon_run_save(); made absolute when added */

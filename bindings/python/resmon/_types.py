@@ -60,6 +60,7 @@ class Options(TypedDict, total=False):
     trace: Sink | None
     html: Sink | None
     markdown: Sink | None
+    tensorboard: Sink | None
     mlflow: bool | str | Mapping[str, Any] | None
     prometheus: Sink | None
     pushgateway: str | Mapping[str, Any] | None

@@ -139,6 +139,7 @@ class Monitor(Recorded):
     :param html: HTML report: charts, tables, flame graphs; its path, or a dict, also with interval
     :param markdown: the report in Markdown, for a pull request or the summary of a CI job; its path, or a dict, also
         with interval
+    :param tensorboard: scalars for TensorBoard, beside those of the training; its path, or a dict, also with interval
     :param mlflow: a run on an MLflow server, by default that of MLFLOW_TRACKING_URI; its tracking_uri, or a dict,
         also with experiment, experiment_id, run_id, run_name, user, password, token, ca_path, client_cert, workspace,
         spool, node_index, batch_metrics, interval, timeout, budget, series, no_artifact, spool_only, model_metrics,

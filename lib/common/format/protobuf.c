@@ -44,6 +44,12 @@ void rm_protobuf_double(struct rm_buffer *buffer, uint32_t field, double number)
     rm_protobuf_fixed(buffer, field, bits);
 }
 
+void rm_protobuf_float(struct rm_buffer *buffer, uint32_t field, float number)
+{
+    put_tag(buffer, field, WIRE_4_BYTES);
+    rm_buffer_add(buffer, (const char *)&number, sizeof number);
+}
+
 void rm_protobuf_bytes(struct rm_buffer *buffer, uint32_t field, const void *bytes, size_t length)
 {
     put_tag(buffer, field, WIRE_BYTES);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Owns the wire format of protocol buffers
- * (https://protobuf.dev/programming-guides/encoding/), as far as pprof and OTLP need it.  It knows
- * no message: fields are numbers.
+ * (https://protobuf.dev/programming-guides/encoding/), as far as pprof, OTLP and TensorBoard need
+ * it.  It knows no message: fields are numbers.
  */
 #ifndef RM_FORMAT_PROTOBUF_H
 #define RM_FORMAT_PROTOBUF_H
@@ -20,9 +20,10 @@ RM_SHARED void rm_protobuf_varint(struct rm_buffer *buffer, uint64_t number);
 /** Writes a field with a number.  0 is omitted, as in proto3. */
 RM_SHARED void rm_protobuf_number(struct rm_buffer *buffer, uint32_t field, uint64_t number);
 
-/** Writes a field of 8 bytes, also if it is 0: a fixed64, and a double. */
+/** Writes a field of 8 bytes, also if it is 0: a fixed64, and a double; and a float, of 4. */
 void rm_protobuf_fixed(struct rm_buffer *buffer, uint32_t field, uint64_t number);
 void rm_protobuf_double(struct rm_buffer *buffer, uint32_t field, double number);
+void rm_protobuf_float(struct rm_buffer *buffer, uint32_t field, float number);
 
 /** Writes a string, a message, or a packed list.  An empty one is also written, as it may be an
  * element of a repeated field. */
