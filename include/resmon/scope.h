@@ -181,6 +181,16 @@ RESMON_API resmon_status resmon_site_intern_at(const char *name, const char *fil
                                                const char *function, uint64_t line,
                                                resmon_site **ret_site);
 
+/**
+ * Begins a scope by its name, for languages that have no static sites.
+ * The name has `length` bytes; a '\0' among them ends it.  It is the same as resmon_scope_begin()
+ * with the site of resmon_site_intern(); after the first time the site is found without a lock.  A
+ * scope that begins so takes some nanoseconds more than one with a site.  Returns 0 if nothing is
+ * measured, the name is NULL or empty, or there is no room for it.
+ * Thread class: any thread, not from signal handlers.  Since 0.1.
+ */
+RESMON_API uint64_t resmon_scope_begin_named(const char *name, uint64_t length);
+
 /** A place of RESMON_LINE().  Static.  The library sets the last two members.  Since 0.1. */
 typedef struct resmon_line_site {
     const char *file;

@@ -319,6 +319,7 @@ static resmon_line_site line = {__FILE__, "test", 3, 0, 0};
     R(resmon_scope_end, resmon_scope_end(it.inner); resmon_scope_end(it.scope);            \
       resmon_scope_end(it.scope))                                                          \
     R(resmon_scope_here, (void)resmon_scope_here())                                        \
+    R(resmon_scope_begin_named, resmon_scope_end(resmon_scope_begin_named("named", 5)))    \
     R(resmon_scope_begin_under, it.scope = resmon_scope_begin(&here);                      \
       resmon_scope_end(resmon_scope_begin_under(&inner, resmon_scope_here(), 0));          \
       resmon_scope_end(it.scope))                                                          \

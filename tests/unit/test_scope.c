@@ -1070,6 +1070,31 @@ TEST(a_name_is_one_site_for_ever)
     assert_null(made);
 }
 
+TEST(scopes_by_name_are_those_of_its_site)
+{
+    static const char text[] = {'s', 'o', 'l', 'v', 'e', 'r', '\0', 'x'};
+    char longest[300];
+    memset(longest, 'n', sizeof longest);
+    assert_true(resmon_scope_begin_named("solve", 5) == 0); /* no monitor */
+    resmon_monitor *monitor = started_plain();
+    uint64_t outer = resmon_scope_begin_named(text, 5);            /* a part of the text */
+    resmon_scope_end(resmon_scope_begin_named(text, sizeof text)); /* ends at the '\0' */
+    resmon_scope_end(resmon_scope_begin(site("solver")));
+    resmon_scope_end(resmon_scope_begin_named(longest, sizeof longest));
+    assert_true(resmon_scope_begin_named(NULL, 5) == 0);
+    assert_true(resmon_scope_begin_named("", 5) == 0);
+    assert_true(resmon_scope_begin_named("solve", 0) == 0);
+    resmon_scope_end(outer);
+    resmon_run *run = finished(monitor);
+    assert_int_equal(resmon_run_scope_count(run), 3);
+    assert_string_equal(scope_of(run, 0).name, "solve");
+    assert_string_equal(scope_of(run, 1).name, "solver");
+    assert_int_equal(scope_of(run, 1).calls, 2);
+    assert_int_equal(scope_of(run, 1).parent, 0);
+    assert_int_equal(strlen(scope_of(run, 2).name), 63);
+    resmon_run_free(run);
+}
+
 enum { CHILDREN = 500 };
 
 /* Each once, in an order of its own: a multiple of a number that has no divisor with them. */

@@ -366,6 +366,16 @@ uint64_t resmon_scope_begin(resmon_site *site)
     return push(self.next, self.next_ref, 0);
 }
 
+uint64_t resmon_scope_begin_named(const char *name, uint64_t length)
+{
+    if (RM_LOAD(&resmon_scope_session) == 0 || name == NULL) {
+        return 0;
+    }
+    RM_KEEP_ERRNO;
+    resmon_site *site = rm_site_named(name, length);
+    return site != NULL ? resmon_scope_begin(site) : 0;
+}
+
 uint64_t rm_scope_begin_forced(resmon_site *site, uint32_t meters)
 {
     return RM_LOAD(&resmon_scope_session) != 0 ? begin_slow(site, meters) : 0;

@@ -23,8 +23,10 @@
 /* A site created at run time; never freed, since other languages keep pointers to it. */
 struct named_site {
     struct named_site *next;
+    size_t name_length;
+    bool has_place; /* file, function or line */
     resmon_site site;
-    char texts[];
+    char texts[]; /* the name first */
 };
 
 #define BUCKETS 256
@@ -73,10 +75,18 @@ uint32_t rm_site_number(resmon_site *site)
     return number;
 }
 
-static struct named_site **bucket_of(const char *name)
+static struct named_site **bucket_of(const char *name, size_t length)
 {
-    uint64_t hash = rm_hash_bytes(RM_HASH_START, name, strlen(name));
-    return &buckets[(hash >> 32) % BUCKETS];
+    uint64_t hash = RM_HASH_START, word;
+    for (; length >= sizeof word; length -= sizeof word, name += sizeof word) {
+        memcpy(&word, name, sizeof word);
+        hash = rm_hash_u64(hash, word);
+    }
+    word = length;
+    while (length > 0) {
+        word = word << 8 | (unsigned char)name[--length];
+    }
+    return &buckets[rm_hash_u64(hash, word) % BUCKETS];
 }
 
 static bool is_same(const resmon_site *one, const resmon_site *other)
@@ -87,7 +97,7 @@ static bool is_same(const resmon_site *one, const resmon_site *other)
 
 static struct named_site *find_named(const resmon_site *like)
 {
-    struct named_site *named = *bucket_of(like->name);
+    struct named_site *named = *bucket_of(like->name, strlen(like->name));
     while (named != NULL && !is_same(&named->site, like)) {
         named = named->next;
     }
@@ -113,6 +123,8 @@ static struct named_site *make_named(const resmon_site *like)
         copies[i] = memcpy(at, texts[i], lengths[i]);
         at += lengths[i];
     }
+    named->name_length = lengths[0] - 1;
+    named->has_place = like->line != 0 || lengths[1] > 1 || lengths[2] > 1;
     named->site = (resmon_site){
         .name = copies[0], .file = copies[1], .function = copies[2], .line = like->line};
     return named;
@@ -133,9 +145,9 @@ static struct named_site *find_or_add(const resmon_site *like, bool *ret_is_full
     lock_sites();
     named = find_named(like);
     if (named == NULL) {
-        struct named_site **bucket = bucket_of(like->name);
+        struct named_site **bucket = bucket_of(like->name, strlen(like->name));
         fresh->next = *bucket;
-        *bucket = fresh;
+        RM_STORE_RELEASE(bucket, fresh);
         named = fresh;
     }
     rm_fork_unlock(&lock);
@@ -174,6 +186,29 @@ resmon_status resmon_site_intern_at(const char *name, const char *file, const ch
     }
     *ret_site = &named->site;
     return RESMON_OK;
+}
+
+/* Sites are never removed, so they can be found without the lock. */
+static resmon_site *find_without_place(const char *name, size_t length)
+{
+    struct named_site *named = RM_LOAD_ACQUIRE(bucket_of(name, length));
+    while (named != NULL && (named->name_length != length || named->has_place ||
+                             memcmp(named->texts, name, length) != 0)) {
+        named = named->next;
+    }
+    return named != NULL ? &named->site : NULL;
+}
+
+resmon_site *rm_site_named(const char *name, size_t length)
+{
+    resmon_site *site = find_without_place(name, length);
+    char *copy = site == NULL ? rm_alloc(1, length + 1) : NULL;
+    if (copy != NULL) {
+        memcpy(copy, name, length);
+        (void)resmon_site_intern(copy, &site); /* a '\0' ends the name */
+        rm_free(copy);
+    }
+    return site;
 }
 
 uint32_t rm_site_count(void)

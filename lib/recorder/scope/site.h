@@ -11,6 +11,7 @@
 #define RM_SCOPE_SITE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include <resmon/scope.h>
@@ -21,6 +22,10 @@
 
 /** The site's number, assigned at its first visit; RM_SITE_TOO_MANY: none is left. */
 uint32_t rm_site_number(resmon_site *site);
+
+/** The site of a name without a place in the source, of `length` bytes; made at first.  NULL: there
+ * is no name, or no room.  No lock is taken once the site is there. */
+resmon_site *rm_site_named(const char *name, size_t length);
 
 /** One more than the highest number assigned. */
 uint32_t rm_site_count(void);
