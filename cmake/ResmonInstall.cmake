@@ -5,6 +5,8 @@ install(TARGETS resmon resmon-static resmon-reader resmon-reader-static EXPORT r
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(TARGETS resmon-names RUNTIME DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/resmon)
 install(DIRECTORY include/resmon DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+# As source: compiled modules are of one compiler.
+install(FILES bindings/fortran/resmon.f90 DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/resmon)
 install(FILES lib/common/format/resmon-run.schema.json DESTINATION ${CMAKE_INSTALL_DATADIR}/resmon)
 install(FILES LICENSE README.md CHANGELOG.md CONTRIBUTING.md SECURITY.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR} FILES_MATCHING PATTERN "*.md")
@@ -17,7 +19,7 @@ install(FILES lib/reader/view/vendor/uplot/LICENSE DESTINATION ${CMAKE_INSTALL_D
 # Which the README names; to be built with what pkg-config or find_package(resmon) tells.
 install(DIRECTORY examples DESTINATION ${CMAKE_INSTALL_DOCDIR}
   FILES_MATCHING PATTERN "*.c" PATTERN "*.ipynb" PATTERN "*.png" PATTERN "README.md"
-  PATTERN "task_prolog.sh" PATTERN "resmon.module" PATTERN ".ipynb_checkpoints" EXCLUDE)
+  PATTERN "task_prolog.sh" PATTERN "resmon.module" PATTERN "grafana.json" PATTERN "scopes.*" PATTERN ".ipynb_checkpoints" EXCLUDE)
 
 set(config_dir ${CMAKE_INSTALL_LIBDIR}/cmake/resmon)
 install(EXPORT resmon-targets NAMESPACE resmon:: DESTINATION ${config_dir})

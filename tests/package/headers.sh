@@ -25,6 +25,10 @@ for header in "$include"/resmon/*.h; do
     check gcc -std=c11 $strict -Wstrict-prototypes "$work/alone.c"
     check g++ -std=c++11 $strict -Wold-style-cast "$work/alone.cpp"
 done
+for std in 11 17 20; do
+    printf '#include <resmon/resmon.hpp>\n' >"$work/alone.cpp"
+    check g++ -std=c++$std $strict -Wold-style-cast "$work/alone.cpp"
+done
 for disable in "" "-DRESMON_DISABLE"; do
     for std in c11 c17; do
         ! knows gcc $std c || check gcc -std=$std $strict $disable "$here/macros.c"
