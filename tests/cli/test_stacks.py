@@ -8,6 +8,7 @@ import os
 import pathlib
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -426,6 +427,21 @@ class Stacks(place.Case):
         # the kernel adds the start and end of each thread
         self.assertAlmostEqual(profile.sum_of() * 1e-9 / used, 1, delta=0.3)
         self.assertGreater(profile.sum_of(r"^\[unknown process\]$"), 0.4 * used * 1e9)
+
+    def test_samples_of_one_program_that_were_lost(self):
+        """They cannot be of another one."""
+        spin = "import time\nwhile time.process_time() < 5: pass"
+        with subprocess.Popen([sys.executable, "-c", spin]) as running:
+            with subprocess.Popen([place.RESMON, "attach", "-q", "--stacks=cpu", "--stack_hz=1000", "--json=run.json",
+                                   str(running.pid)]) as recorder:
+                time.sleep(0.6)
+                recorder.send_signal(signal.SIGSTOP)
+                time.sleep(3)
+                recorder.send_signal(signal.SIGCONT)
+        profile = Profile(json.loads(pathlib.Path("run.json").read_text(encoding="utf-8")))
+        self.assertGreater(profile.lost["ring_full"], 0)
+        self.assertEqual(profile.sum_of(r"unknown process"), 0)
+        self.assertGreater(profile.sum_of(r"^\[python"), 3.5e9)
 
     def attached(self, pid, seconds):
         done = place.run("attach", "-q", "--stacks=cpu", f"--for={seconds}s", "--json=run.json", pid)

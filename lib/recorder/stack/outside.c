@@ -59,10 +59,12 @@ struct rm_outside {
     bool has_each;
     struct rm_each each;
     struct rm_hidden hidden;
-    int64_t each_ns;      /* time of the last check of each process */
-    uint64_t used_ns;     /* CPU time of ended threads */
-    uint64_t known_ns;    /* CPU time of settled processes, by their accounts or samples */
-    bool has_lost;        /* records with CPU time of threads, or of processes */
+    int64_t each_ns;   /* time of the last check of each process */
+    uint64_t used_ns;  /* CPU time of ended threads */
+    uint64_t known_ns; /* CPU time of settled processes, by their accounts or samples */
+    bool has_lost_cpu; /* records with CPU time of threads were lost */
+    bool has_lost_processes;
+    uint32_t settled;     /* number of settled processes */
     struct rm_space rest; /* a process whose end was not reported; number 0: none */
     uint32_t rests;       /* number of them */
     uint32_t opened;      /* processes whose events were opened, not inherited */
@@ -353,6 +355,7 @@ static void settle(void *context, struct rm_space *space)
     struct rm_outside *outside = context;
     rm_hidden_settle(&outside->hidden, space);
     weigh_rest(outside, space);
+    outside->settled++;
     outside->known_ns += space->used_ns > space->sampled_ns ? space->used_ns : space->sampled_ns;
     if (outside->has_each) {
         rm_each_settle(&outside->each, space);
@@ -421,7 +424,8 @@ static void take(struct rm_outside *outside, const struct rm_tree_record *record
     case RM_TREE_LOST:
         rm_stack_writer_lose(outside->writer, RM_LOSS_RING, record->count);
         outside->hidden.has_lost |= record->is_of_processes;
-        outside->has_lost |= record->is_of_processes || record->is_of_cpu;
+        outside->has_lost_processes |= record->is_of_processes;
+        outside->has_lost_cpu |= record->is_of_cpu;
         break;
     default:
         note(outside, record);
@@ -500,6 +504,21 @@ void rm_outside_drain(struct rm_outside *outside)
     }
 }
 
+static void count(void *context, struct rm_space *space)
+{
+    uint32_t *counted = context;
+    (void)space;
+    ++*counted;
+}
+
+/* Whether all CPU time is of one process: others were neither seen nor missed. */
+static bool is_single(const struct rm_outside *outside)
+{
+    uint32_t processes = outside->settled + (outside->rest.pid != 0 ? 1 : 0);
+    rm_spaces_visit(outside->spaces, count, &processes);
+    return processes == 1 && !outside->has_lost_processes;
+}
+
 /* Adds the sampled CPU time of living processes. */
 static void add_living(void *context, struct rm_space *space)
 {
@@ -533,8 +552,9 @@ static void settle_all(struct rm_outside *outside)
     uint64_t all_ns = rm_perf_tree_cpu_ns(outside->tree);
     struct rm_space *first = rm_spaces_find(outside->spaces, outside->terms.pid);
     rm_spaces_visit(outside->spaces, add_living, outside);
-    bool has_rest = !outside->has_lost && outside->opened + outside->hidden.opened == 1 &&
-                    all_ns > outside->used_ns;
+    bool has_lost = (outside->has_lost_cpu || outside->has_lost_processes) && !is_single(outside);
+    bool has_rest =
+        !has_lost && outside->opened + outside->hidden.opened == 1 && all_ns > outside->used_ns;
     uint64_t rest_ns = has_rest ? all_ns - outside->used_ns : 0;
     if (first != NULL && first->ended_ns == 0 && has_rest) {
         first->used_ns += rest_ns;
@@ -547,7 +567,7 @@ static void settle_all(struct rm_outside *outside)
         outside->rest.accounted = has_rest ? outside->rest.threads : 0;
         settle(outside, &outside->rest);
     }
-    if (outside->has_lost) {
+    if (has_lost) {
         weigh_unknown(outside);
     }
 }
