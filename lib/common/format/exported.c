@@ -181,9 +181,9 @@ static void set_values(const struct exporting *exporting, const resmon_run_scope
     bool has_cpu = scope->cpu_calls > 0 && (is_over || is_measured(scope->cpu_provenance));
     bool has_io = is_over || is_measured(scope->io_provenance);
     const double list[SCOPE_FAMILIES] = {
-        (double)scope->calls,
+        scope->calls > scope->open ? (double)(scope->calls - scope->open) : 0.0,
         (double)scope->open,
-        scope->wall_ns / 1e9,
+        (scope->wall_ns - scope->open_ns) / 1e9,
         has_pcpu ? scope->pcpu_ns.value / 1e9 : RM_NAN,
         has_cpu ? scope->cpu_ns.value / 1e9 : RM_NAN,
         scope->rss_calls > 0 ? scope->rss_peak_bytes : RM_NAN,
