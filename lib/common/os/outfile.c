@@ -214,10 +214,11 @@ resmon_status rm_outfile_open(struct rm_outfile *file, const char *path, mode_t 
 resmon_status rm_outfile_make_directories(const char *path, size_t there)
 {
     char part[RM_PATH_BYTES];
-    (void)rm_text_set(part, sizeof part, path);
-    if (there >= sizeof part || strlen(path) >= sizeof part) {
+    size_t length = strlen(path);
+    if (there >= sizeof part || length >= sizeof part) {
         return rm_error(RESMON_EINVAL, "%.200s...: the path is too long", path);
     }
+    memcpy(part, path, length + 1); /* any bytes */
     for (char *at = strchr(part + there, '/'); at != NULL; at = strchr(at + 1, '/')) {
         *at = '\0';
         if (at != part && mkdir(part, 0777) != 0 && errno != EEXIST) {

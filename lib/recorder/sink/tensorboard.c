@@ -36,7 +36,9 @@ struct tensorboard {
     struct rm_appendfile file;
     bool is_open;
     bool has_rows;
-    int64_t latest_ns;                /* time of the latest sample in the file */
+    int64_t latest_ns;        /* time of the latest sample in the file */
+    int64_t latest_scopes_ns; /* and of the latest values of scopes */
+
     struct rm_exported_family family; /* the current one */
     struct rm_buffer record, event, summary, value;
 };
@@ -153,7 +155,8 @@ static void put_column(struct tensorboard *tensorboard, const resmon_run *run, s
 }
 
 /* Adds samples since the last ones.  At first all are added; later on, one when the time since the
- * one before is a share of the time since the start, so that a file of a day has some megabytes. */
+ * one before is a share of the time since the start, so that a file grows with the logarithm of the
+ * time.  The same holds for scopes. */
 static resmon_status add_rows(struct tensorboard *tensorboard, const resmon_run *run)
 {
     resmon_status status = RESMON_OK;
@@ -215,20 +218,30 @@ static resmon_status start(void *context, const resmon_run *run)
     return status;
 }
 
-static resmon_status snapshot(void *context, const resmon_run *run)
+static resmon_status add_all(struct tensorboard *tensorboard, const resmon_run *run, bool is_last)
 {
-    struct tensorboard *tensorboard = context;
     if (!tensorboard->is_open) {
         return RESMON_OK;
     }
+    int64_t now_ns = run->info.duration_ns;
     resmon_status status = add_rows(tensorboard, run);
-    return status == RESMON_OK ? add_scopes(tensorboard, run) : status;
+    if (status == RESMON_OK &&
+        (is_last || now_ns - tensorboard->latest_scopes_ns > now_ns / DENSITY)) {
+        tensorboard->latest_scopes_ns = now_ns;
+        status = add_scopes(tensorboard, run);
+    }
+    return status;
+}
+
+static resmon_status snapshot(void *context, const resmon_run *run)
+{
+    return add_all(context, run, false);
 }
 
 static resmon_status stop(void *context, const resmon_run *run)
 {
     struct tensorboard *tensorboard = context;
-    resmon_status status = snapshot(context, run);
+    resmon_status status = add_all(tensorboard, run, true);
     return status == RESMON_OK && tensorboard->is_open ? rm_appendfile_sync(&tensorboard->file)
                                                        : status;
 }
@@ -267,8 +280,7 @@ static resmon_status settle(struct tensorboard *tensorboard, const char *pattern
         status = rm_outfile_settle(expanded, path);
     }
     if (status == RESMON_OK) {
-        (void)rm_text_copy(tensorboard->directory, sizeof tensorboard->directory, path,
-                           strlen(path) - (sizeof name - 1));
+        memcpy(tensorboard->directory, path, strlen(path) - (sizeof name - 1)); /* any bytes */
     }
     return status;
 }
