@@ -451,12 +451,15 @@ static bool find_program(const char *own_file, char path[RM_LIBRARY_PATH_BYTES])
             return true;
         }
     }
-    static const char *const fixed[] = {RM_LIBEXEC "/" PROGRAM,
-#ifdef RM_NAMES_OF_BUILD
-                                        RM_NAMES_OF_BUILD
+    static const char *const fixed[] = {
+#ifdef RM_LIBEXEC
+        RM_LIBEXEC "/" PROGRAM,
 #endif
-    };
-    for (size_t i = 0; i < RM_ARRAY_LEN(fixed); i++) {
+#ifdef RM_NAMES_OF_BUILD
+        RM_NAMES_OF_BUILD,
+#endif
+        NULL};
+    for (size_t i = 0; fixed[i] != NULL; i++) {
         if (rm_text_set(path, RM_LIBRARY_PATH_BYTES, fixed[i]) > 0 && is_there(path)) {
             return true;
         }
