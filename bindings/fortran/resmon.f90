@@ -29,6 +29,8 @@ module resmon
     private
     integer(c_int64_t) :: number = 0
   contains
+    procedure, private :: keep_scope
+    generic :: assignment(=) => keep_scope
     final :: finish_scope
   end type resmon_scope
 
@@ -37,6 +39,8 @@ module resmon
     private
     type(c_ptr) :: monitor = c_null_ptr
   contains
+    procedure, private :: keep_monitor
+    generic :: assignment(=) => keep_monitor
     final :: finish_monitor
   end type resmon_monitor
 
@@ -152,10 +156,18 @@ contains
     handle = c_here()
   end function resmon_scope_here
 
-  subroutine finish_scope(scope)
+  impure elemental subroutine finish_scope(scope)
     type(resmon_scope), intent(inout) :: scope
-    call resmon_scope_end(scope)
+    if (scope%number /= 0) call c_end(scope%number)
+    scope%number = 0
   end subroutine finish_scope
+
+  ! An assignment changes nothing: a scope has one variable, which ends it once.
+  impure elemental subroutine keep_scope(scope, other)
+    class(resmon_scope), intent(inout) :: scope
+    type(resmon_scope), intent(in) :: other
+    scope%number = scope%number + 0 * other%number
+  end subroutine keep_scope
 
   ! ---- monitors -------------------------------------------------------------------------------------
 
@@ -197,11 +209,18 @@ contains
     call tell(c_save(monitor%monitor, trim(path) // c_null_char), status)
   end subroutine resmon_monitor_save
 
-  subroutine finish_monitor(monitor)
+  impure elemental subroutine finish_monitor(monitor)
     type(resmon_monitor), intent(inout) :: monitor
     if (c_associated(monitor%monitor)) call c_free(monitor%monitor)
     monitor%monitor = c_null_ptr
   end subroutine finish_monitor
+
+  ! As of scopes.
+  impure elemental subroutine keep_monitor(monitor, other)
+    class(resmon_monitor), intent(inout) :: monitor
+    type(resmon_monitor), intent(in) :: other
+    if (.false. .and. c_associated(other%monitor)) monitor%monitor = c_null_ptr
+  end subroutine keep_monitor
 
   ! ---- errors ---------------------------------------------------------------------------------------
 

@@ -35,6 +35,8 @@ func Scope(name string) func() {
 
 // Monitor observes the process with options as in RESMON; the function that it returns stops it.
 func Monitor(options string) func() {
+	runtime.LockOSThread() // the last error is the thread's
+	defer runtime.UnlockOSThread()
 	text := C.CString(options)
 	defer C.free(unsafe.Pointer(text))
 	var monitor *C.resmon_monitor

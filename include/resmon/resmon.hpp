@@ -12,6 +12,7 @@
 //
 // Scopes by macro (RESMON_SCOPE of <resmon/scope.h>) work in C++ as in C; a scope of this file can
 // also be ended early, marked as failed, and have a name that is known only at run time.
+// RESMON_DISABLE has an effect on the macros only.
 //
 // Errors are exceptions of the class resmon::error.  Destructors throw nothing.  Objects belong to
 // one thread at a time; sites, and scopes of different threads, need no care.  Header only: it adds
@@ -81,7 +82,7 @@ class site
 /// Since 0.1.
 inline std::uint64_t here() noexcept
 {
-    return RESMON_HERE();
+    return resmon_scope_here();
 }
 
 /// A scope, until its end or that of the block.  If an exception leaves the block, it is marked as
@@ -99,7 +100,7 @@ class scope
     {
     }
     explicit scope(const char *name) noexcept
-        : scope(resmon_scope_begin_named(name, __builtin_strlen(name)))
+        : scope(resmon_scope_begin_named(name, name != nullptr ? __builtin_strlen(name) : 0))
     {
     }
     /// Below the scope of a handle, which may be of another thread.

@@ -7,6 +7,8 @@ set -eu
 sources=$1
 build=$2
 examples=$sources/examples/languages
+here=$(cd "$(dirname "$0")" && pwd)
+used=0
 work=$(mktemp -d)
 trap 'chmod -R u+w "$work" && rm -rf "$work"' EXIT
 skipped=''
@@ -41,6 +43,7 @@ check() {
         exit 1
     }
     echo "ok: $name"
+    used=$((used + 1))
 }
 
 cd "$work"
@@ -50,11 +53,24 @@ if has g++ C++; then
             "$examples/scopes.cpp" -L"$build" -lresmon -o cpp
         check "C++$standard" ./cpp
     done
+    quietly g++ -std=c++11 -O1 -Wall -Wextra -Werror -pthread -I"$sources/include" "$here/bindings.cpp" -L"$build" -lresmon -o cpp
+    quietly ./cpp
 fi
 if has gfortran Fortran; then
     quietly gfortran -std=f2008 -O2 -Wall -Wextra -Werror "$sources/bindings/fortran/resmon.f90" "$examples/scopes.f90" \
         -L"$build" -lresmon -o fortran
     check Fortran ./fortran
+    quietly gfortran -std=f2008 -O1 -Wall -Wextra -Werror "$sources/bindings/fortran/resmon.f90" "$here/bindings.f90" \
+        -L"$build" -lresmon -o fortran
+    quietly ./fortran
+    "$build/bin/resmon" show bindings.json scopes --json >"$work/scopes"
+    for one in outer:0 outer/inner:0 outer/failing:1 outer/again:0 outer/below:0 after:0; do
+        grep -q "\"path\":\"${one%:*}\",[^}]*\"calls\":1,[^}]*\"failed\":${one#*:}" "$work/scopes" || {
+            echo "Fortran: no $one"
+            cat "$work/scopes"
+            exit 1
+        }
+    done
 fi
 if has rustc Rust; then
     quietly rustc -O -D warnings "$examples/scopes.rs" -L "$build" -l resmon -o rust
@@ -68,4 +84,5 @@ fi
 if has julia Julia; then
     check Julia env RESMON=json=run.json LD_PRELOAD="$build/libresmon.so.0" julia "$examples/scopes.jl"
 fi
+[ "$used" -gt 0 ] || exit 77
 [ -z "$skipped" ] || echo "skipped, as the compiler is not installed:$skipped"
