@@ -10,6 +10,7 @@
 #include "base/alloc.h"
 #include "base/compiler.h"
 #include "base/status.h"
+#include "library_files.inc"
 #include "os/library.h"
 
 #define PIECE_BYTES 65536
@@ -38,7 +39,7 @@ static struct {
     int (*end_unpacking)(z_streamp stream);
 } zlib = LINKED;
 
-static const char *const library_names[] = {"libz.so.1", NULL};
+static const char *const library_names[] = {RM_ZLIB_FILE, NULL};
 
 static const struct rm_library_function library_functions[] = {
     {"deflateInit2_", &zlib.begin}, {"deflate", &zlib.step},

@@ -9,6 +9,7 @@
 #include "base/compiler.h"
 #include "base/status.h"
 #include "base/text.h"
+#include "library_files.inc"
 #include "os/library.h"
 
 static struct {
@@ -29,7 +30,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 static void load(void)
 {
-    static const char *const names[] = {"libpfm.so.4", NULL};
+    static const char *const names[] = {RM_PFM_FILE, NULL};
     static const struct rm_library_function functions[] = {
         {"pfm_initialize", &pfm.initialize},        {"pfm_strerror", &pfm.strerror},
         {"pfm_get_os_event_encoding", &pfm.encode}, {"pfm_get_pmu_info", &pfm.pmu_info},

@@ -20,6 +20,7 @@
 #include "base/libc.h"
 #include "base/status.h"
 #include "base/text.h"
+#include "library_files.inc"
 #include "os/library.h"
 #include "os/proc_pid.h"
 
@@ -342,7 +343,7 @@ static const struct rm_library_function functions[] = {
 
 resmon_status rm_dwfl_load(void)
 {
-    static const char *const names[] = {"libdw.so.1", NULL};
+    static const char *const names[] = {RM_DW_FILE, NULL};
     static const struct rm_library library = {"libdw, for the lines of stacks (Debian: libdw1)",
                                               names, functions, RM_ARRAY_LEN(functions)};
     return rm_library_load(&library);

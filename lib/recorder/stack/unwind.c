@@ -11,6 +11,7 @@
 
 #include "base/compiler.h"
 #include "base/status.h"
+#include "library_files.inc"
 #include "os/kept.h"
 #include "os/library.h"
 
@@ -67,7 +68,7 @@ static const struct rm_library_function functions[] = {
     {NAME(dwarf_search_unwind_table), &libunwind.search_table},
 };
 
-static const char *const names[] = {"libunwind-" TEXT(UNW_TARGET) ".so.8", NULL};
+static const char *const names[] = {RM_UNWIND_FILE, NULL};
 
 _Static_assert(sizeof(unw_cursor_t) <= sizeof((struct rm_unwind *)NULL)->cursor, "cursor");
 
