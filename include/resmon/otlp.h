@@ -32,8 +32,8 @@
  * rules for paths, estimates, unknown values and the metrics of the host also hold here.
  *
  * The resource has service.name (by default the name of the run or program), service.instance.id
- * ("HOST:PID"), host.name, process.pid, in a batch job resmon.job.id and resmon.job.rank, and the
- * labels of the run (labels in <resmon/monitor.h>).
+ * ("HOST:PID:START", as a process may have several monitors), host.name, process.pid, in a batch
+ * job resmon.job.id and resmon.job.rank, and the labels of the run (labels in <resmon/monitor.h>).
  *
  * Variables.  These have the meaning that OpenTelemetry gives them; the forms
  * OTEL_EXPORTER_OTLP_METRICS_* precede: OTEL_EXPORTER_OTLP_ENDPOINT, _HEADERS, _TIMEOUT,

@@ -21,6 +21,7 @@
 #include <resmon/emissions.h>
 #include <resmon/end.h>
 #include <resmon/energy.h>
+#include <resmon/http.h>
 #include <resmon/job.h>
 #include <resmon/merge.h>
 #include <resmon/metric.h>

@@ -12,6 +12,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <resmon/http.h>
+
 #include "net/http.h"
 
 static const char *const names[] = {"libcurl.so.4", "libcurl-gnutls.so.4"};
@@ -25,6 +27,64 @@ static bool is_said(resmon_status status, const char *words)
         (void)fprintf(stderr, "%s: %s\n", resmon_status_name(status), resmon_last_error());
     }
     return is_right;
+}
+
+/* The program's own client: a reply that depends on the method, and what it was given. */
+static char given[4096];
+static int calls;
+
+static resmon_status exchange(void *context, const resmon_http_request *request,
+                              resmon_http_reply *reply)
+{
+    (void)snprintf(given, sizeof given, "%s %s\n%s\n%zu %s %llu", request->method, request->url,
+                   request->headers, request->length, request->ca_path,
+                   (unsigned long long)request->flags);
+    calls++;
+    for (int i = 0; i < *(int *)context; i++) {
+        static const char text[1 << 20] = {'x'};
+        if (resmon_http_reply_add(reply, text, sizeof text) != RESMON_OK) {
+            return RESMON_OK; /* too long */
+        }
+    }
+    if (*(int *)context < 0) {
+        (void)resmon_http_reply_add(reply, "because\nnot", 11);
+        return RESMON_EACCES;
+    }
+    reply->code = 200;
+    return RESMON_OK;
+}
+
+static bool is_sent(resmon_run *run, resmon_status wanted, const char *words)
+{
+    resmon_status status = resmon_run_export(
+        run, "pushgateway", "url=http://me:SECRET@h/a,ca_path=/etc/hosts,insecure_tls");
+    bool is_right = status == wanted &&
+                    (wanted == RESMON_OK || strstr(resmon_last_error(), words) != NULL) &&
+                    strstr(resmon_last_error(), "SECRET") == NULL;
+    if (!is_right) {
+        (void)fprintf(stderr, "%s: %s\n", resmon_status_name(status), resmon_last_error());
+    }
+    return is_right;
+}
+
+static bool uses_the_programs(resmon_run *run)
+{
+    int megabytes = 0;
+    bool is_right = resmon_set_http(exchange, &megabytes) == 1 && is_sent(run, RESMON_OK, "");
+    is_right =
+        is_right && strstr(given, "PUT http://h/a/metrics/job/resmon") == given &&
+        strstr(given, "\nAuthorization: Basic bWU6U0VDUkVU\nContent-Type: text/plain") != NULL &&
+        strstr(given, " /etc/hosts 1") != NULL;
+    megabytes = 5;
+    is_right = is_right && is_sent(run, RESMON_EFORMAT, "longer than");
+    megabytes = -1;
+    calls = 0;
+    is_right = is_right && is_sent(run, RESMON_ENET, "PUT http://h/a/metrics/job/resmon") &&
+               strstr(resmon_last_error(), ": because") != NULL && calls == 1; /* not tried again */
+    if (!is_right) {
+        (void)fprintf(stderr, "given: %s\n", given);
+    }
+    return is_right && resmon_set_http(NULL, NULL) == 0;
 }
 
 static int run_program(char **arguments)
@@ -55,6 +115,7 @@ static int run_program(char **arguments)
     is_right = is_right && is_said(resmon_run_push_mlflow(run, &mlflow), words);
 #endif
     (void)mlflow;
+    is_right = is_right && uses_the_programs(run) && is_sent(run, RESMON_ENOTSUP, words);
     resmon_run_free(run);
     resmon_monitor_free(monitor);
     return is_right ? 0 : 1;

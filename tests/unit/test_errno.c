@@ -422,6 +422,8 @@ static resmon_line_site line = {__FILE__, "test", 3, 0, 0};
         resmon_pushgateway_options options = {.struct_size = sizeof options, .url = "no url"};    \
         (void)resmon_monitor_add_pushgateway(it.other, &options);                                 \
     })                                                                                            \
+    R(resmon_set_http, (void)resmon_set_http(NULL, NULL))                                         \
+    R(resmon_http_reply_add, (void)resmon_http_reply_add(NULL, "", 0))                            \
     R(resmon_monitor_add_otlp, {                                                                  \
         resmon_otlp_options options = {.struct_size = sizeof options, .endpoint = "no"};          \
         (void)resmon_monitor_add_otlp(it.other, &options);                                        \

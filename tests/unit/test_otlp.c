@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * net/otlp_body, sink/otlp: what is sent where, by which settings, and what becomes of what a
- * receiver answers.  tests/servers/test_otlp.py reads the messages with OpenTelemetry's own
+ * receiver answers.  The Python tests read the messages with OpenTelemetry's own
  * package.
  */
 #include "test.h"
@@ -258,7 +258,7 @@ TEST(a_run_is_posted)
     int64_t live = rm_fault_live(0);
     const resmon_otlp_options options = {.struct_size = sizeof options,
                                          .endpoint = url,
-                                         .headers = "x-one=a%20b, x-two=c",
+                                         .headers = "x-one=a%20b, x-two=c,x-none=",
                                          .service = "mine",
                                          .interval_ms = 50};
     struct rm_sink sink = sink_of(&options);
@@ -272,6 +272,7 @@ TEST(a_run_is_posted)
     assert_true(tiny_has_header(request, "Authorization: Basic bWU6U0VDUkVU\r\n"));
     assert_true(tiny_has_header(request, "x-one: a b\r\n"));
     assert_true(tiny_has_header(request, "x-two: c\r\n"));
+    assert_true(tiny_has_header(request, "x-none:\r\n"));
     struct bytes body = {request->body, request->body + request->length};
     assert_non_null(metric_of(body, "system.filesystem.usage").at);
     sink.ops.close(sink.context);
@@ -292,7 +293,11 @@ TEST(what_a_receiver_refuses)
          RESMON_EREMOTE,
          "HTTP 400: SAD ?abc"},
         {{.code = 401, .body = "no hidden1"}, RESMON_EACCES, "HTTP 401: no *******"},
+        {{.code = 401, .body = "the token hidden1 is old"}, RESMON_EACCES, "the token ******* is"},
         {{.code = 403}, RESMON_EACCES, "HTTP 403"},
+        {{.code = 500}, RESMON_EREMOTE, "HTTP 500"}, /* and not tried again */
+        {{.code = 408}, RESMON_EREMOTE, "HTTP 408"},
+        {{.code = 413, .headers = "Retry-After: 1\r\n"}, RESMON_EREMOTE, "HTTP 413"},
         {{.code = 404, .body = "404 page not found\nsecond"}, RESMON_EREMOTE, "404 page not found"},
         {{.code = 301, .headers = "Location: /elsewhere\r\n"}, RESMON_EREMOTE, "HTTP 301"},
         {{.code = 200,
@@ -304,7 +309,9 @@ TEST(what_a_receiver_refuses)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         serve(&rows[i].answer, 1);
         const resmon_otlp_options options = {
-            .struct_size = sizeof options, .endpoint = url, .headers = "key=hidden1"};
+            .struct_size = sizeof options,
+            .endpoint = url,
+            .headers = i % 2 == 0 ? "key=hidden1" : "Authorization=Bearer%20hidden1"};
         struct rm_sink sink = sink_of(&options);
         assert_status(rows[i].status, sink.ops.stop(sink.context, run));
         assert_non_null(strstr(resmon_last_error(), rows[i].text));

@@ -25,7 +25,9 @@
 #include "base/status.h"
 #include "base/text.h"
 #include "base/thread.h"
+#include "library_files.inc"
 #include "net/address.h"
+#include "net/http_program.h"
 #include "os/kept.h"
 #include "os/library.h"
 #include "os/program.h"
@@ -121,7 +123,7 @@ static void end_exchanges(void)
 
 static void load(void)
 {
-    static const char *const names[] = {"libcurl.so.4", "libcurl-gnutls.so.4", NULL};
+    static const char *const names[] = {RM_CURL_FILE, "libcurl-gnutls.so.4", NULL};
     static const struct rm_library library = {
         .what = "libcurl (7.66 or later; Debian: libcurl4)",
         .names = names,
@@ -216,9 +218,10 @@ static void close_connections(struct connections *connections)
 /* ---- a client --------------------------------------------------------------------------- */
 
 #define MOST_SECRET_HEADERS 8
-#define SECRETS             (6 + 2 * MOST_SECRET_HEADERS)
+#define SECRETS             (6 + 4 * MOST_SECRET_HEADERS)
 
 struct rm_http {
+    struct rm_http_program *program; /* instead of libcurl; NULL: libcurl */
     CURL *easy;
     CURLM *multi; /* with its connections; NULL between a sink's calls */
     struct curl_slist *headers;
@@ -230,6 +233,7 @@ struct rm_http {
     unsigned retries;
     double backoff_s, jitter_s;
     bool ignores_retry_after;
+    bool is_otlp;
     uint64_t random;
     struct connections connections;
     char route[200]; /* result of rm_http_route() */
@@ -254,6 +258,9 @@ static bool keep_secret(struct rm_http *http, size_t place, const char *text)
 {
     struct rm_buffer buffer;
     size_t length = strlen(text);
+    if (length == 0) {
+        return true;
+    }
     rm_buffer_init(&buffer, 2 * length + 8);
     rm_buffer_base64(&buffer, text, length, false);
     http->secrets[place] = rm_strdup(text);
@@ -286,6 +293,14 @@ static bool keep_secrets(struct rm_http *http, const struct rm_http_config *conf
     return is_kept && (config->bearer == NULL || keep_secret(http, 4, config->bearer));
 }
 
+/* Keeps a value, and its token: "TOKEN" of "Bearer TOKEN". */
+static bool keep_value(struct rm_http *http, size_t place, const char *value)
+{
+    const char *token = strchr(value, ' ');
+    return keep_secret(http, place, value) &&
+           (token == NULL || keep_secret(http, place + 2, token + 1));
+}
+
 /* Keeps a copy of the lines.  False: out of memory. */
 static bool keep_headers(struct rm_http *http, const struct rm_http_config *config)
 {
@@ -295,14 +310,14 @@ static bool keep_headers(struct rm_http *http, const struct rm_http_config *conf
     if (http->extra_headers == NULL) {
         return length == 0;
     }
-    size_t place = SECRETS - 2 * MOST_SECRET_HEADERS;
+    size_t place = SECRETS - 4 * MOST_SECRET_HEADERS;
     for (char *line = memcpy(http->extra_headers, config->headers, length); *line != '\0';) {
         size_t line_length = strcspn(line, "\n");
         line[line_length] = '\0';
         const char *value = strstr(line, ": ");
         if (config->has_secret_headers && value != NULL && place < SECRETS) {
-            is_kept = is_kept && keep_secret(http, place, value + 2);
-            place += 2;
+            is_kept = is_kept && keep_value(http, place, value + 2);
+            place += 4;
         }
         line += line_length + 1;
     }
@@ -429,6 +444,12 @@ static bool set_manners(struct rm_http *http, const struct rm_http_config *confi
 
 static resmon_status set_up(struct rm_http *http, const struct rm_http_config *config)
 {
+    if (load_error[0] != '\0') {
+        http->program = rm_http_program_new(config);
+        return http->program != NULL && keep_secrets(http, config) && keep_headers(http, config)
+                   ? RESMON_OK
+                   : rm_error(RESMON_ENOMEM, "out of memory for an HTTP client");
+    }
     http->easy = curl.easy_init();
     if (http->easy == NULL) {
         return rm_error(RESMON_ENOMEM, "out of memory for an HTTP client");
@@ -442,10 +463,22 @@ static resmon_status set_up(struct rm_http *http, const struct rm_http_config *c
     return set_certificates(http, config);
 }
 
-resmon_status rm_http_open(const struct rm_http_config *config, struct rm_http **ret_http)
+static bool lacks_curl(void)
 {
     (void)pthread_once(&load_once, load);
-    if (load_error[0] != '\0') {
+    return load_error[0] != '\0';
+}
+
+int32_t resmon_set_http(resmon_http_fn function, void *context)
+{
+    RM_KEEP_ERRNO;
+    rm_http_program_set(function, context);
+    return function != NULL && lacks_curl() ? 1 : 0;
+}
+
+resmon_status rm_http_open(const struct rm_http_config *config, struct rm_http **ret_http)
+{
+    if (lacks_curl() && !rm_http_program_is_there()) {
         return rm_error(RESMON_ENOTSUP, "%s", load_error);
     }
     struct rm_http *http = rm_alloc(1, sizeof *http);
@@ -457,6 +490,7 @@ resmon_status rm_http_open(const struct rm_http_config *config, struct rm_http *
     http->backoff_s = config->backoff_s;
     http->jitter_s = config->jitter_s;
     http->ignores_retry_after = config->ignores_retry_after;
+    http->is_otlp = config->is_otlp;
     http->random = (uint64_t)rm_clock_realtime_ns() ^ (uintptr_t)http;
     resmon_status status = set_up(http, config);
     if (status != RESMON_OK) {
@@ -521,7 +555,10 @@ void rm_http_close(struct rm_http *http)
     if (http->easy != NULL) {
         curl.easy_cleanup(http->easy);
     }
-    curl.slist_free_all(http->headers);
+    if (http->headers != NULL) {
+        curl.slist_free_all(http->headers);
+    }
+    rm_http_program_free(http->program);
     forget_secrets(http);
     rm_free(http);
 }
@@ -550,6 +587,13 @@ static bool set_body(struct rm_http *http, const struct rm_http_request *request
 
 static bool add_header(struct rm_http *http, const char *line)
 {
+    size_t length = strlen(line);
+    bool is_empty = length > 2 && strcmp(line + length - 2, ": ") == 0;
+    char empty[160];
+    if (is_empty && length < sizeof empty) { /* "Name;": libcurl would leave "Name: " out */
+        (void)snprintf(empty, sizeof empty, "%.*s;", (int)length - 2, line);
+        line = empty;
+    }
     struct curl_slist *longer = curl.slist_append(http->headers, line);
     http->headers = longer != NULL ? longer : http->headers;
     return longer != NULL;
@@ -610,9 +654,10 @@ static bool run(struct rm_http *http, int64_t until_ns, CURLcode *ret_code)
     return true;
 }
 
-static bool is_passing_code(long code)
+static bool is_passing_code(const struct rm_http *http, long code)
 {
-    return code == 408 || code == 429 || code == 500 || (code >= 502 && code <= 504);
+    bool is_of_otlp = code == 429 || (code >= 502 && code <= 504);
+    return is_of_otlp || (!http->is_otlp && (code == 408 || code == 500));
 }
 
 static void read_answer(struct rm_http *http, struct rm_http_reply *reply)
@@ -629,7 +674,8 @@ static void read_answer(struct rm_http *http, struct rm_http_reply *reply)
         reply->retry_after_ns =
             retry_after_s < 86400 ? retry_after_s * RM_NS_PER_S : 86400 * RM_NS_PER_S;
     }
-    reply->is_passing = is_passing_code(code) || (code == 413 && reply->retry_after_ns > 0);
+    reply->is_passing =
+        is_passing_code(http, code) || (code == 413 && reply->retry_after_ns > 0 && !http->is_otlp);
 }
 
 /* Whether a failure is permanent, so that a retry is useless. */
@@ -735,6 +781,27 @@ static resmon_status explain_loss(struct rm_http *http, const struct rm_http_req
     return rm_error(RESMON_ENET, "%s %.*s: %s", SHOWN(request), http->trouble);
 }
 
+static resmon_status transfer_by_program(struct rm_http *http,
+                                         const struct rm_http_request *request, int64_t left_ns,
+                                         struct rm_http_reply *reply)
+{
+    resmon_status status = rm_http_program_exchange(http->program, request, left_ns, reply);
+    http->trouble[0] = '\0';
+    if (status != RESMON_OK) {
+        (void)rm_text_set(http->trouble, sizeof http->trouble, "no answer");
+        return status;
+    }
+    if (reply->code >= 400) {
+        (void)snprintf(http->trouble, sizeof http->trouble, "HTTP %d", reply->code);
+    }
+    reply->is_passing = is_passing_code(http, reply->code) ||
+                        (reply->code == 413 && reply->retry_after_ns > 0 && !http->is_otlp);
+    if (reply->code >= 300) {
+        rm_http_strike(http, reply->body.text);
+    }
+    return RESMON_OK;
+}
+
 static resmon_status transfer(struct rm_http *http, const struct rm_http_request *request,
                               int64_t deadline_ns, struct rm_http_reply *reply)
 {
@@ -742,6 +809,11 @@ static resmon_status transfer(struct rm_http *http, const struct rm_http_request
     int64_t now_ns = rm_clock_monotonic_ns();
     int64_t until_ns = now_ns + http->timeout_ns;
     until_ns = until_ns < deadline_ns ? until_ns : deadline_ns;
+    if (http->program != NULL) {
+        int64_t own_ns = rm_deadline_ns();
+        return transfer_by_program(http, request, (until_ns < own_ns ? until_ns : own_ns) - now_ns,
+                                   reply);
+    }
     if (!begin_connections(http) || !prepare(http, request, reply, until_ns - now_ns) ||
         curl.multi_add_handle(http->multi, http->easy) != CURLM_OK) {
         return rm_error(RESMON_ENOMEM, "out of memory for a request");

@@ -2,6 +2,8 @@
 /* Replaces net/http.c in a library that is built without libcurl. */
 #include "net/http.h"
 
+#include <resmon/http.h>
+
 #include "base/feature.h"
 
 static resmon_status unsupported(void)
@@ -13,6 +15,12 @@ resmon_status rm_http_open(const struct rm_http_config *config, struct rm_http *
 {
     (void)config, (void)ret_http;
     return unsupported();
+}
+
+int32_t resmon_set_http(resmon_http_fn function, void *context)
+{
+    (void)function, (void)context;
+    return 0;
 }
 
 const char *rm_http_route(const struct rm_http *http)

@@ -202,11 +202,6 @@ static void name_user(struct rm_mlflow_config *config, const struct rm_secrets *
     (void)rm_text_set(config->user, sizeof config->user, user != NULL ? user : "");
 }
 
-static const char *text_or_null(const char *text)
-{
-    return text[0] != '\0' ? text : NULL;
-}
-
 static resmon_status open_client(const resmon_mlflow_options *options, const struct variables *v,
                                  const struct rm_mlflow_config *config,
                                  const struct rm_secrets *secrets, struct rm_http **ret_http)
@@ -235,10 +230,10 @@ static resmon_status open_client(const resmon_mlflow_options *options, const str
         .url = config->uri,
         .user = has_basic ? secrets->user : NULL,
         .password = has_basic ? secrets->password : NULL,
-        .bearer = text_or_null(secrets->token),
-        .ca_path = text_or_null(ca_path),
-        .client_cert = text_or_null(client_cert),
-        .headers = text_or_null(header),
+        .bearer = rm_variable_or_null(secrets->token),
+        .ca_path = rm_variable_or_null(ca_path),
+        .client_cert = rm_variable_or_null(client_cert),
+        .headers = rm_variable_or_null(header),
         .is_insecure = is_insecure,
         .refuses_redirects = !v->follows_redirects,
         .timeout_ns = options->timeout_ms != 0 ? (int64_t)options->timeout_ms * RM_NS_PER_MS

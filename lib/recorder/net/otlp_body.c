@@ -312,7 +312,8 @@ static void put_scope(void *context, const char *path, const resmon_run_scope *s
     }
     rm_protobuf_fixed(point, HISTOGRAM_START, writing->start_ns);
     rm_protobuf_fixed(point, HISTOGRAM_TIME, writing->time_ns);
-    rm_protobuf_fixed(point, HISTOGRAM_COUNT, rm_scope_ended(scope));
+    rm_protobuf_fixed(point, HISTOGRAM_COUNT,
+                      scope->calls > scope->open ? scope->calls - scope->open : 0);
     if (isfinite(sum_s) && sum_s >= 0.0) {
         rm_protobuf_double(point, HISTOGRAM_SUM, sum_s);
     }
@@ -439,15 +440,15 @@ static void put_resource(struct writing *writing, const resmon_run *run,
     static const struct {
         const char *key, *label;
     } facts[] = {{"host.name", "node"}, {"resmon.job.id", "job_id"}, {"resmon.job.rank", "rank"}};
-    char instance[RM_LABEL_VALUE_BYTES + 32];
+    char instance[RM_LABEL_VALUE_BYTES + 64];
     struct keys keys = {.count = 0};
     const char *node = rm_run_node_name(run);
     int64_t pid = rm_run_pid(run);
     put_resource_text(writing, &keys, to, SERVICE, resource->service);
     put_user_attributes(writing, &keys, to, resource->attributes);
     put_resource_text(writing, &keys, to, SERVICE, rm_run_title(run));
-    (void)snprintf(instance, sizeof instance, "%.*s:%lld", RM_LABEL_VALUE_BYTES - 1, node,
-                   (long long)pid);
+    (void)snprintf(instance, sizeof instance, "%.*s:%lld:%lld", RM_LABEL_VALUE_BYTES - 1, node,
+                   (long long)pid, (long long)run->info.start_realtime_ns);
     put_resource_text(writing, &keys, to, INSTANCE, pid > 0 ? instance : NULL);
     for (size_t i = 0; i < RM_ARRAY_LEN(facts); i++) {
         put_resource_text(writing, &keys, to, facts[i].key, rm_exported_fact(run, facts[i].label));

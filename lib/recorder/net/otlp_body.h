@@ -23,9 +23,9 @@ struct rm_otlp_resource {
     const char *attributes; /* "key=value,key=value", percent-encoded (OTEL_RESOURCE_ATTRIBUTES) */
 };
 
-/** Takes the next pair of such a list, and moves `*at` behind it.  The key is not decoded, the
- * value is.  RESMON_EFORMAT: no '=', no key, or a '%' without two digits; RESMON_ERANGE: a part
- * does not fit.  At the end, the key is "". */
+/** Takes the next pair of such a list, and moves `*at` behind it.  Both are decoded.
+ * RESMON_EFORMAT: no '=', no key, or a '%' without two digits; RESMON_ERANGE: a part does not fit.
+ * At the end, the key is "". */
 resmon_status rm_otlp_pair_next(const char **at, char *key, size_t key_room, char *value,
                                 size_t value_room);
 

@@ -30,4 +30,10 @@ void rm_variable_switch(resmon_status *status, const char *variable, bool *is_on
 void rm_variable_number(resmon_status *status, const char *variable, double low, double high,
                         double *number);
 
+/** NULL for a text that was not set. */
+static inline const char *rm_variable_or_null(const char *text)
+{
+    return text[0] != '\0' ? text : NULL;
+}
+
 #endif

@@ -203,11 +203,6 @@ static resmon_status take_settings(struct otlp *otlp, const resmon_otlp_options 
     return status == RESMON_OK ? check_attributes(otlp) : status;
 }
 
-static const char *text_or_null(const char *text)
-{
-    return text[0] != '\0' ? text : NULL;
-}
-
 static resmon_status open_client(struct otlp *otlp, const resmon_otlp_options *options,
                                  const struct settings *settings)
 {
@@ -218,10 +213,10 @@ static resmon_status open_client(struct otlp *otlp, const resmon_otlp_options *o
         .url = otlp->uri,
         .user = has_basic ? settings->secrets.user : NULL,
         .password = has_basic ? settings->secrets.password : NULL,
-        .ca_path = text_or_null(settings->ca_path),
-        .client_cert = text_or_null(settings->client_cert),
-        .client_key = text_or_null(settings->client_key),
-        .headers = text_or_null(settings->headers),
+        .ca_path = rm_variable_or_null(settings->ca_path),
+        .client_cert = rm_variable_or_null(settings->client_cert),
+        .client_key = rm_variable_or_null(settings->client_key),
+        .headers = rm_variable_or_null(settings->headers),
         .has_secret_headers = true,
         .is_insecure = (options->flags & RESMON_OTLP_INSECURE_TLS) != 0,
         .refuses_redirects = true, /* headers are for this server only */
@@ -229,6 +224,7 @@ static resmon_status open_client(struct otlp *otlp, const resmon_otlp_options *o
         .retries = RETRIES,
         .backoff_s = BACKOFF_S,
         .jitter_s = JITTER_S,
+        .is_otlp = true,
     };
     return rm_http_open(&how, &otlp->http);
 }
