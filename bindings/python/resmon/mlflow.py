@@ -10,6 +10,7 @@ import json
 import os
 import sys
 
+from . import http_client
 from ._library import lib, take_text
 from .errors import RemoteError, warn
 from .options import sink_text
@@ -208,4 +209,5 @@ def push(run: Recorded, **options: Any) -> None:
     if is_store(options):
         _deliver(run, options, again=True)
     else:
+        http_client.provide()
         lib.run_push_mlflow_text(run._get_run(), sink_text("mlflow", options))

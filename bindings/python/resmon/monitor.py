@@ -174,6 +174,7 @@ class Monitor(Recorded):
         self._pid = os.getpid()
         self._callbacks: list[Any] = []
         self._stores: list[Any] = []
+        self._is_sent_by_python = False  # over HTTP, as there is no libcurl
         self._servers: list[str | None] = []
         self._lock = RLock()  # held while it is started or stopped: the library wants one thread at a time for that
         wanted = {kind: value for kind, value in options.items() if kind in sink_kinds() and value is not None and
@@ -263,7 +264,7 @@ class Monitor(Recorded):
 
         The exit status is not known before. No part of the monitor may need the interpreter then.
         """
-        if self._callbacks or self._stores:
+        if self._callbacks or self._stores or self._is_sent_by_python:
             return False
         try:
             lib.monitor_stop_at_exit(self)

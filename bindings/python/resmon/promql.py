@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from ctypes import byref, c_double
 
-from . import _abi
+from . import _abi, http_client
 from ._generated_records import PodEnergy, PodPeak
 from ._library import encoded, lib
 from .options import milliseconds
@@ -22,6 +22,7 @@ __all__ = ["PodEnergy", "PodPeak", "pod_energy", "pod_peak", "pods_energy", "val
 
 def _options(url: str, token: str | None = None, ca_path: str | None = None, timeout: float = 0.0,
              insecure_tls: bool = False) -> Any:
+    http_client.provide()
     return byref(_abi.PromqlOptions(flags=_abi.PROMQL_INSECURE_TLS if insecure_tls else 0, url=encoded(url, "url"),
                                     token=encoded(token, "token"), ca_path=encoded(ca_path, "ca_path"),
                                     timeout_ms=milliseconds(timeout, "timeout")))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from _thread import get_ident, start_new_thread
 from ctypes import byref
 
-from . import _abi
+from . import _abi, http_client
 from ._library import encoded, lib, take_text
 from .errors import ArgumentTypeError, Error, StateError
 from .options import sink_text
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 def add(monitor, kind, value):
     """Adds the sink `kind` to a monitor; `value` is the value of its main option, or a dict of options."""
+    if kind in ("mlflow", "pushgateway", "otlp"):
+        monitor._is_sent_by_python |= http_client.provide()
     if kind == "mlflow":
         from .mlflow import Store, is_store, resolved
         value = resolved(value)
