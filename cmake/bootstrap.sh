@@ -29,7 +29,7 @@ test_packages="libcmocka-dev pkg-config python3 python3-venv python3-psutil pyth
   clang-format-14 libomp-14-dev codespell pmccabe strace openssl curl prometheus prometheus-pushgateway
   prometheus-node-exporter iproute2 groff-base locales"
 extended_packages="clang-tidy-14 libclang-rt-14-dev chromium chromium-driver slurm-wlm munge openmpi-bin mpich zsh fish
-  udev environment-modules mmdebstrap dpkg-dev make"
+  udev environment-modules mmdebstrap dpkg-dev make abigail-tools gfortran"
 
 # Packages of servers start them, now and at each boot; the tests only want the programs.
 install_idle='

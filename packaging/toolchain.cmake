@@ -8,6 +8,9 @@ foreach(language C CXX)
   set(CMAKE_${language}_COMPILER_TARGET ${RESMON_TARGET})
 endforeach()
 set(CMAKE_C_COMPILER ${RESMON_TOOLS}/cc)
+# No path of this machine, so that others make the same bytes.
+get_filename_component(resmon_root ${CMAKE_CURRENT_LIST_DIR} DIRECTORY)
+set(CMAKE_C_FLAGS_INIT -ffile-prefix-map=${resmon_root}=.)
 # zig's objects have debug information, and the strip of this machine knows its own processor only.
 foreach(kind EXE SHARED)
   set(CMAKE_${kind}_LINKER_FLAGS_INIT -Wl,-s)

@@ -168,6 +168,23 @@ async def caller():
     await asyncio.create_task(fetch())
 asyncio.run(caller())
 EOF
+cat >"$out/sends.py" <<'EOF'
+import http.server, threading, resmon
+got = []
+class Receiver(http.server.BaseHTTPRequestHandler):
+    def do_POST(self):
+        got.append(self.rfile.read(int(self.headers["Content-Length"])))
+        self.send_response(200)
+        self.end_headers()
+    def log_message(self, *_):
+        pass
+server = http.server.HTTPServer(("127.0.0.1", 0), Receiver)
+threading.Thread(target=server.serve_forever, daemon=True).start()
+with resmon.Monitor(otlp=f"http://127.0.0.1:{server.server_address[1]}"):
+    pass
+assert not any("libcurl" in line for line in open("/proc/self/maps")), "this is no place without libcurl"
+assert got and b"process.memory.usage" in got[-1], got
+EOF
 use_on() { # SUITE; a mirror of it may be older than Debian wants
     if ! mmdebstrap --quiet --variant=minbase --include=python3,python3-venv --aptopt='Acquire::Check-Valid-Until "false"' "$1" \
         "$out/$1" >"$out/mmdebstrap" 2>&1; then
@@ -177,7 +194,7 @@ use_on() { # SUITE; a mirror of it may be older than Debian wants
     cp "$wheel" "$out/work.py" "$out/inside.py" "$out/waits.py" "$out/alone/bin/resmon" "$out/$1/tmp/"
     in_tree "$out/$1" sh -ec 'cd /tmp && python3 -m venv v && v/bin/pip --quiet install --no-index resmon-*.whl &&
         v/bin/python inside.py work.py inside.json && v/bin/resmon run --stacks=cpu+memory -- v/bin/python work.py &&
-        ./resmon run --stacks=cpu -- v/bin/python work.py &&
+        ./resmon run --stacks=cpu -- v/bin/python work.py && v/bin/python sends.py &&
         v/bin/resmon run --stacks=cpu -o waits.json -- v/bin/python waits.py && v/bin/resmon export waits.json -o waits.folded &&
         v/bin/python --version' >"$out/$1.run" 2>&1 || {
         cat "$out/$1.run"
