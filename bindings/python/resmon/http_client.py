@@ -5,7 +5,6 @@ Threads of the library call it. They wait for Python's global interpreter lock; 
 """
 from __future__ import annotations
 
-import atexit
 import ctypes
 
 from . import _abi
@@ -27,13 +26,10 @@ def provide():
     return _is_needed
 
 
-def _withdraw():
+def withdraw():
+    """Before the interpreter ends."""
     if _function is not None:
         lib.set_http(_abi.HttpFn(), None)
-
-
-# Before that of the monitors, which runs earlier and sends what is left.
-atexit.register(_withdraw)
 
 
 def _exchange(_context, given, reply):

@@ -441,10 +441,17 @@ def _stop_all(error=None):
                 print(f"resmon: {failure}", file=sys.stderr)
 
 
+def _at_exit():
+    _stop_all()
+    if "resmon.http_client" in sys.modules:
+        from . import http_client
+        http_client.withdraw()
+
+
 def _in_child():
     # The parent's monitors are inert here, and not the child's to stop.
     _running.clear()
 
 
-atexit.register(_stop_all)
+atexit.register(_at_exit)
 os.register_at_fork(after_in_child=_in_child)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from _thread import get_ident, start_new_thread
 from ctypes import byref
 
-from . import _abi, http_client
+from . import _abi
 from ._library import encoded, lib, take_text
 from .errors import ArgumentTypeError, Error, StateError
 from .options import sink_text
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 def add(monitor, kind, value):
     """Adds the sink `kind` to a monitor; `value` is the value of its main option, or a dict of options."""
     if kind in ("mlflow", "pushgateway", "otlp"):
+        from . import http_client
         monitor._is_sent_by_python |= http_client.provide()
     if kind == "mlflow":
         from .mlflow import Store, is_store, resolved
