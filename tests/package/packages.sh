@@ -191,7 +191,7 @@ use_on() { # SUITE; a mirror of it may be older than Debian wants
         skip "Debian $1 cannot be installed: $(tail -1 "$out/mmdebstrap")"
         return
     fi
-    cp "$wheel" "$out/work.py" "$out/inside.py" "$out/waits.py" "$out/alone/bin/resmon" "$out/$1/tmp/"
+    cp "$wheel" "$out/work.py" "$out/inside.py" "$out/waits.py" "$out/sends.py" "$out/alone/bin/resmon" "$out/$1/tmp/"
     in_tree "$out/$1" sh -ec 'cd /tmp && python3 -m venv v && v/bin/pip --quiet install --no-index resmon-*.whl &&
         v/bin/python inside.py work.py inside.json && v/bin/resmon run --stacks=cpu+memory -- v/bin/python work.py &&
         ./resmon run --stacks=cpu -- v/bin/python work.py && v/bin/python sends.py &&
